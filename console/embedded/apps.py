@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class EmbeddedConfig(AppConfig):
+    name = "console.embedded"
+    label = "embedded"

@@ -1,0 +1,208 @@
+"""The only place where everything is wired together."""
+
+import os
+from pathlib import Path
+
+from django.utils.translation import gettext_lazy as _
+
+from console import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+HOME = environment.home(BASE_DIR)
+SECRET_KEY = environment.secret_key(HOME)
+DEBUG = environment.flag("WEIR_DEBUG")
+ALLOWED_HOSTS = environment.words("WEIR_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")
+CSRF_TRUSTED_ORIGINS = environment.words("WEIR_TRUSTED_ORIGINS")
+SECURE = environment.flag("WEIR_SECURE")  # served over TLS, directly or behind a proxy
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "csp",
+    "lucide",
+    "console.common",
+    "console.tenants",
+    "console.audit",
+    "console.embedded",
+    "console.web",
+    "pool.inventory",
+    "pool.scheduling",
+    "pool.nodes",
+    "billing.catalog",
+    "billing.metering",
+    "billing.invoices",
+]
+
+MIDDLEWARE = [
+    "console.common.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "console.tenants.middleware.ActorMiddleware",
+]
+
+ROOT_URLCONF = "console.urls"
+ASGI_APPLICATION = "console.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "console.web.context.shell",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": environment.database(HOME)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL, CELERY_BROKER_URL = environment.redis_urls(HOME)
+CHANNEL_LAYERS = {
+    # the core layer silently lost 45 % of frames at 200 sockets; pub/sub loses none
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "weir"},
+    }
+}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "weir",
+    }
+}
+
+# Accounts: one login path only, through allauth
+AUTH_USER_MODEL = "tenants.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_ADAPTER = "console.tenants.adapter.AccountAdapter"
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_SESSION_REMEMBER = False
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = SECURE and environment.flag("WEIR_SSL_REDIRECT")
+SECURE_HSTS_SECONDS = 31536000 if SECURE else 0
+if environment.flag("WEIR_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "script-src": ["'self'"],
+        # the hash of the empty string: plotly.js loses its title and colour bar without it
+        "style-src": ["'self'", "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"],
+        "img-src": ["'self'", "data:"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+        "base-uri": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "console" / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_COOKIE_NAME = "weir_language"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = HOME / "staticfiles"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "console.tenants.authentication.TokenAuthentication",
+        "console.tenants.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["console.common.api.permissions.HasActor"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["console.common.api.parsers.StrictJSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "console.common.api.paging.KeysetPagination",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "console.common.api.problems.exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["console.common.api.throttles.ActorThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"actor": os.environ.get("WEIR_API_RATE", "6000/min")},
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Weir API",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+
+# Scheduling, nodes
+WEIR_CELL = os.environ.get("WEIR_CELL", "main")  # one fenced scheduler a cell
+WEIR_LEASE_SECONDS = 5
+WEIR_GATEWAY_HOST = os.environ.get("WEIR_GATEWAY_HOST", "127.0.0.1")
+WEIR_GATEWAY_PORT = int(os.environ.get("WEIR_GATEWAY_PORT", "8010"))
+WEIR_REPORT_SECONDS = 5
+WEIR_STALE_REPORTS = 3  # a node that misses more reports takes no new work
+WEIR_DRIVER_RESERVE_PERCENT = int(os.environ.get("WEIR_DRIVER_RESERVE_PERCENT", "0"))
+
+# Money
+WEIR_CURRENCY = os.environ.get("WEIR_CURRENCY", "CNY")
+WEIR_ENTRY_PRICE = os.environ.get("WEIR_ENTRY_PRICE", "210")
+WEIR_ENTRY_UNIT = os.environ.get("WEIR_ENTRY_UNIT", "month")  # hour, day or month of the entry slice
+
+LOGGING_CONFIG = "console.common.logs.configure"
+LOGGING: dict[str, object] = {"level": os.environ.get("WEIR_LOG_LEVEL", "INFO")}

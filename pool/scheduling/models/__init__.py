@@ -1,0 +1,22 @@
+"""job > attempt > replica > allocation > interval."""
+
+from pool.scheduling.models.allocation import Allocation, Interval
+from pool.scheduling.models.command import NodeCommand
+from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
+from pool.scheduling.models.queue import Queue
+from pool.scheduling.states import JobState, ReplicaState
+
+__all__ = [
+    "Allocation",
+    "Attempt",
+    "Decision",
+    "Interval",
+    "Job",
+    "JobEvent",
+    "JobRole",
+    "JobState",
+    "NodeCommand",
+    "Queue",
+    "Replica",
+    "ReplicaState",
+]
