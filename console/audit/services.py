@@ -1,0 +1,131 @@
+"""Appends to the audit log, inside the transaction of the change that it tells of."""
+
+import hashlib
+import os
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import models, transaction
+
+from console.audit.models import AuditChain, AuditEntry
+from console.common import clock
+from console.common.actor import Actor
+from console.common.errors import Conflict
+
+_local = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change. `before` and `after` hold only the fields that changed, as JSON values."""
+
+    action: str
+    object_type: str
+    object_id: str
+    tenant_id: int | None = None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    result: str = "ok"
+
+
+def record(
+    actor: Actor,
+    action: str,
+    obj: models.Model | tuple[str, str],
+    *,
+    tenant_id: int | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    result: str = "ok",
+) -> None:
+    """One entry; `obj` is a row with `public_id`, or (type, id)."""
+    kind, ident = obj if isinstance(obj, tuple) else name_of(obj)
+    record_many(actor, [Entry(action, kind, ident, tenant_id, before, after, result)])
+
+
+def name_of(obj: models.Model) -> tuple[str, str]:
+    """("job", "job_3f…") of a row; the primary key where there is no public id."""
+    return str(obj._meta.model_name), str(getattr(obj, "public_id", obj.pk))
+
+
+def record_many(actor: Actor, entries: Sequence[Entry]) -> None:
+    """Entries of one transaction, chained in order. Three queries however many they are."""
+    if not entries:
+        return
+    with transaction.atomic():
+        chain_id = _chain_id()
+        chain, _ = AuditChain.objects.get_or_create(chain_id=chain_id)
+        rows = _link(actor, entries, chain)
+        advanced = AuditChain.objects.filter(chain_id=chain_id, seq=chain.seq).update(
+            seq=rows[-1].seq, head=rows[-1].digest
+        )
+        if not advanced:
+            raise Conflict("another writer advanced this audit chain", code="audit_chain_moved")
+        AuditEntry.objects.bulk_create(rows)
+
+
+def digest_of(previous: str, text: str) -> str:
+    """SHA-256 over the previous digest and the canonical text, in hex."""
+    return hashlib.sha256(previous.encode() + b"\n" + text.encode()).hexdigest()
+
+
+def _chain_id() -> str:
+    """A chain of this thread of this process: writers never wait for each other."""
+    if getattr(_local, "pid", None) != os.getpid():  # first use, or a fork carried the parent's over
+        _local.pid = os.getpid()
+        _local.chain = f"w-{uuid.uuid4().hex}"
+    return str(_local.chain)
+
+
+def _link(actor: Actor, entries: Sequence[Entry], chain: AuditChain) -> list[AuditEntry]:
+    at = clock.now()
+    previous, seq, rows = chain.head, chain.seq, []
+    for entry in entries:
+        seq += 1
+        text = _canonical(actor, entry, chain.chain_id, seq, at.isoformat())
+        digest = digest_of(previous, text)
+        rows.append(
+            AuditEntry(
+                chain_id=chain.chain_id,
+                seq=seq,
+                at=at,
+                actor_kind=actor.kind,
+                actor_id=actor.ident,
+                actor_label=actor.label,
+                via=actor.via,
+                tenant_id=entry.tenant_id,
+                action=entry.action,
+                object_type=entry.object_type,
+                object_id=entry.object_id,
+                result=entry.result,
+                request_id=actor.request_id,
+                address=actor.address,
+                text=text,
+                previous=previous,
+                digest=digest,
+            )
+        )
+        previous = digest
+    return rows
+
+
+def _canonical(actor: Actor, entry: Entry, chain_id: str, seq: int, at: str) -> str:
+    body = {
+        "chain": chain_id,
+        "seq": seq,
+        "at": at,
+        "actor": {"kind": actor.kind, "id": actor.ident, "label": actor.label, "via": actor.via},
+        "tenant": entry.tenant_id,
+        "action": entry.action,
+        "object": {"type": entry.object_type, "id": entry.object_id},
+        "before": entry.before,
+        "after": entry.after,
+        "result": entry.result,
+        "request": actor.request_id,
+        "address": actor.address,
+    }
+    return orjson.dumps(body, option=orjson.OPT_SORT_KEYS, default=str).decode()

@@ -1,0 +1,39 @@
+"""Leases with a fencing epoch, by conditional UPDATE: they hold on both databases."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+
+from console.common.models import Lease
+
+
+def acquire(name: str, holder: str, ttl: timedelta, now: datetime) -> int | None:
+    """Take or renew the lease. Returns the epoch while `holder` has it, None while another does.
+
+    The epoch rises at each change of holder, also when a holder comes back after its lease ran out.
+    """
+    expires = now + ttl
+    renewed = Lease.objects.filter(name=name, holder=holder, expires_at__gt=now).update(expires_at=expires)
+    if not renewed and not _take(name, holder, expires, now):
+        return None
+    # read back under the holder's name: whoever took over in between shows as another holder
+    row = Lease.objects.filter(name=name, holder=holder).first()
+    return row.epoch if row else None
+
+
+def release(name: str, holder: str) -> None:
+    """Give the lease back at once, so that a standby need not wait for its end."""
+    Lease.objects.filter(name=name, holder=holder).update(expires_at=None)
+
+
+def is_current(name: str, epoch: int) -> bool:
+    """Whether `epoch` is still the newest: the fence that a writer checks inside its transaction."""
+    return Lease.objects.filter(name=name, epoch=epoch).exists()
+
+
+def _take(name: str, holder: str, expires: datetime, now: datetime) -> bool:
+    Lease.objects.get_or_create(name=name)
+    free = Q(expires_at__isnull=True) | Q(expires_at__lte=now)
+    return bool(
+        Lease.objects.filter(free, name=name).update(holder=holder, epoch=F("epoch") + 1, expires_at=expires)
+    )
