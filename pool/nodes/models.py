@@ -78,3 +78,23 @@ class NodeRollup(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node_id} {self.starts_at}"
+
+
+class PoolSample(models.Model):
+    """The whole pool once a minute: what the overview's trends are drawn from. One small row, kept for months.
+
+    Shares are basis points of a card; `utilisation_bp` and `memory_bp` are means over `reporting` devices.
+    """
+
+    at = models.DateTimeField(unique=True)  # start of the minute: a second writer of it changes nothing
+    devices = models.PositiveIntegerField()
+    reporting = models.PositiveIntegerField()
+    share_bp = models.BigIntegerField()  # allocated, all devices together
+    utilisation_bp = models.PositiveIntegerField(null=True)
+    memory_bp = models.PositiveIntegerField(null=True)
+    power_w = models.PositiveBigIntegerField(default=0)
+    queued_jobs = models.PositiveIntegerField(default=0)
+    running_jobs = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"pool at {self.at}"
