@@ -1,3 +1,1 @@
-from console.celery import app as celery_app
-
-__all__ = ["celery_app"]
+"""The shell around pool and billing. Imports nothing: the supervisor lives below it without Django and Celery."""

@@ -12,7 +12,6 @@ from console.embedded.process import Process
 from console.embedded.spec import Backoff, Spec
 from console.embedded.voice import Voice
 
-PROBE_EVERY = 5.0
 MISSES_ALLOWED = 6  # half a minute of silence, so that a busy machine is not mistaken for a dead process
 FIRST_ANSWER = 120.0
 
@@ -31,7 +30,7 @@ def describe(code: int) -> str:
 
 
 class Child:
-    """Keeps the process of one `Spec`; each of its lines goes to `listener` and, unless that took it, to the log file."""
+    """Keeps the process of one `Spec`; a line goes to `listener` and, unless that took it, to the log file."""
 
     def __init__(self, spec: Spec, logs: Path, voice: Voice, listener: Listener | None = None) -> None:
         self.spec, self.voice = spec, voice
@@ -86,7 +85,7 @@ class Child:
         while self.spec.probe:
             if self._stopping.is_set() or time.monotonic() > deadline:
                 return False
-            if self.running and await self.spec.probe():
+            if self.process and self.process.running and await self._answers(self.process):
                 return True
             await asyncio.sleep(0.05)
         return True
@@ -99,7 +98,7 @@ class Child:
             return
         process.signal(signal.SIGTERM)
         if not await within(asyncio.shield(process.ended), self.spec.grace):
-            self.voice.say(f"{self.spec.name} did not stop within {self.spec.grace:.0f} s; killed")
+            self.voice.say(f"{self.spec.name} did not stop within {self.spec.grace:g} s; killed")
             process.signal(signal.SIGKILL)
             await process.ended
 
@@ -109,16 +108,21 @@ class Child:
             self.process.signal(signal.SIGKILL)
 
     async def _watch(self, process: Process) -> None:
-        if not self.spec.probe or not await self.ready(FIRST_ANSWER):
-            return
-        misses = 0
+        started, misses = time.monotonic(), 0
         while process.running:
-            await asyncio.sleep(PROBE_EVERY)
-            misses = 0 if await self.spec.probe() else misses + 1
-            if misses >= MISSES_ALLOWED:
+            await asyncio.sleep(self.spec.probe_every)
+            misses = 0 if await self._answers(process) else misses + 1
+            starting = not process.answered and time.monotonic() - started < FIRST_ANSWER
+            if misses >= MISSES_ALLOWED and not starting:
                 self.voice.say(f"{self.spec.name} does not answer any more; killed")
                 process.signal(signal.SIGKILL)
                 return
+
+    async def _answers(self, process: Process) -> bool:
+        if self.spec.probe is None or not await self.spec.probe():
+            return False
+        process.answered = True
+        return True
 
     def _hear(self, line: bytes) -> None:
         if not self.listener(line.decode(errors="replace").rstrip()):

@@ -39,7 +39,11 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--no-agent", dest="agent", action="store_false", help="start no node agent for this machine")
     parse.add_argument("--verbose", action="store_true", help="show every log line of every process")
     parse.add_argument(
-        "--min-free-mib", type=int, default=256, metavar="MIB", help="refuse to start with less free disk space"
+        "--min-free-mib",
+        type=int,
+        default=256,
+        metavar="MIB",
+        help="refuse to start with less free disk space",
     )
     return parse
 

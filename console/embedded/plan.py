@@ -3,14 +3,19 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from functools import partial
 
 from console.embedded import preflight, probes, valkey
 from console.embedded.options import BASE_DIR, Options
 from console.embedded.spec import Spec
 
 Facts = Mapping[str, str]
+
+# One thread for NumPy and few malloc arenas: eight small processes share this machine
+LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
+
+VALKEY, GROUND, SERVERS, WORKERS, GUESTS = range(5)  # stages, in the order of their start
 
 
 @dataclass(frozen=True)
@@ -21,4 +26,113 @@ class Plan:
     prepare: Spec
     first: Sequence[Spec]
     rest: Callable[[Facts], Sequence[Spec]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
+
+
+def build(options: Options) -> Plan:
+    """The plan for this machine: a private Valkey unless REDIS_URL names a server."""
+    server = None if os.environ.get("REDIS_URL") else _valkey(options)
+    env = {**LEAN, **_addresses(options)}
+    if server:
+        env["REDIS_URL"] = f"unix://{valkey.socket_path(options.home)}"
+    return Plan(
+        valkey=server,
+        prepare=Spec("prepare", _manage("prepare", *(["--demo"] if options.demo else [])), GROUND, env),
+        first=[_web(options, env)],
+        rest=partial(_rest, options, env),
+        notes=_notes(options),
+    )
+
+
+def _addresses(options: Options) -> dict[str, str]:
+    return {
+        "WEIR_HOME": str(options.home),
+        "WEIR_URL": options.url,
+        "WEIR_GATEWAY_HOST": options.gateway_host,
+        "WEIR_GATEWAY_PORT": str(options.gateway_port),
+    }
+
+
+def _manage(*words: str) -> list[str]:
+    return [sys.executable, str(BASE_DIR / "manage.py"), *words]
+
+
+def _module(name: str, *words: str) -> list[str]:
+    return [sys.executable, "-m", name, *words]
+
+
+def _celery(*words: str) -> list[str]:
+    return _module("celery", "-A", "console", *words)
+
+
+def _valkey(options: Options) -> Spec:
+    path = valkey.socket_path(options.home)
+    return Spec(
+        "valkey",
+        valkey.command(path, options.home),
+        VALKEY,
+        probe=probes.valkey(path),
+        watched=True,
+        before=partial(valkey.prepare_socket, path),
+    )
+
+
+def _web(options: Options, env: Mapping[str, str]) -> Spec:
+    # only where ::1 can be bound does "localhost" mean both families to the server
+    both = len(preflight.addresses(options.host)) > 1
+    host = options.host if both else preflight.addresses(options.host)[0][1]
+    return Spec(
+        "web",
+        _module(
+            "uvicorn",
+            "console.asgi:application",
+            *("--host", host, "--port", str(options.port)),
+            *("--no-access-log", "--log-level", "warning", "--no-server-header"),
+            *("--ws-per-message-deflate", "false", "--ws-max-queue", "4", "--ws-max-size", "65536"),
+            *("--timeout-graceful-shutdown", "3"),
+        ),
+        SERVERS,
+        env,
+        probe=probes.http(preflight.addresses(options.host)[0][1], options.port, "/healthz"),
+        watched=True,
+    )
+
+
+def _rest(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
+    specs = [
+        Spec(
+            "gateway",
+            _manage("gateway"),
+            SERVERS,
+            env,
+            probe=probes.listens(options.gateway_host, options.gateway_port),
+            watched=True,
+        ),
+        Spec(
+            "scheduler",
+            _celery("worker", "-Q", "wake", "-P", "solo", "-n", "scheduler@%h", *QUIET),
+            WORKERS,
+            env,
+        ),
+        Spec(
+            "worker",
+            _celery("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET),
+            WORKERS,
+            env,
+        ),
+        Spec("beat", _celery("beat", "-s", str(options.home / "beat"), "--pidfile="), WORKERS, env),
+    ]
+    return specs + _guests(options, env, facts)
+
+
+# no gossip between workers: it is chatter on a machine with one of each
+QUIET = ("--without-gossip", "--without-mingle")
+
+
+def _guests(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
+    """The processes that only look at the control plane from outside: agents, the demo's fleet and its life of jobs."""
+    return []
+
+
+def _notes(options: Options) -> list[str]:
+    return []

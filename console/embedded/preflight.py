@@ -57,9 +57,13 @@ def addresses(host: str) -> list[tuple[socket.AddressFamily, str]]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except socket.gaierror as error:
-        raise Refusal(f"--host {host}: {error.strerror}; use localhost or an address of this machine.", PORT_BUSY) from None
+        raise Refusal(
+            f"--host {host}: {error.strerror}; use localhost or an address of this machine.", PORT_BUSY
+        ) from None
     unique = dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found)
-    usable = [(family, address) for family, address in unique if _bind(family, address, 0) is None]
+    usable: list[tuple[socket.AddressFamily, str]] = [
+        (family, address) for family, address in unique if _bind(family, address, 0) is None
+    ]
     if not usable:
         raise Refusal(f"--host {host} is not an address of this machine; use localhost.", PORT_BUSY)
     return usable
@@ -71,9 +75,15 @@ def port_free(host: str, port: int, option: str, patience: float = 2.0) -> None:
     for family, address in addresses(host):
         while (error := _bind(family, address, port)) is not None:
             if error.errno == errno.EACCES:
-                raise Refusal(f"Port {port} needs more rights than this user has; choose another with {option}.", PORT_BUSY)
+                raise Refusal(
+                    f"Port {port} needs more rights than this user has; choose another with {option}.",
+                    PORT_BUSY,
+                )
             if time.monotonic() > deadline:
-                raise Refusal(f"Port {port} is in use by another program; stop it or choose another with {option}.", PORT_BUSY)
+                raise Refusal(
+                    f"Port {port} is in use by another program; stop it or choose another with {option}.",
+                    PORT_BUSY,
+                )
             time.sleep(0.05)
 
 

@@ -17,7 +17,7 @@ CHUNK = 65536
 
 
 class Process:
-    """Starts `argv` in its own session, bound to die with this process. `ended` holds the exit code (negative: signal)."""
+    """Starts `argv` in its own session, bound to die with us. `ended` holds the exit code (negative: signal)."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], hear: Callable[[bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -33,6 +33,7 @@ class Process:
             preexec_fn=deathsig.hook(),
         )
         self.pid = self._popen.pid
+        self.answered = False  # has it ever answered its probe?
         self.ended: asyncio.Future[int] = self._loop.create_future()
         assert self._popen.stdout is not None
         self._output = self._popen.stdout.fileno()

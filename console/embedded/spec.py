@@ -10,7 +10,8 @@ Probe = Callable[[], Awaitable[bool]]
 class Spec:
     """`stage`: lower ones start first and stop last. `grace`: seconds between TERM and KILL at a stop.
 
-    `probe` tells whether the process answers; with `watched`, one that stops answering is restarted.
+    `probe` tells whether the process answers; with `watched` it is asked every `probe_every` seconds, and a process
+    that stops answering is restarted.
     `before` runs before each start, `env` is added to the supervisor's environment.
     """
 
@@ -21,12 +22,13 @@ class Spec:
     grace: float = 10.0
     probe: Probe | None = None
     watched: bool = False
+    probe_every: float = 5.0
     before: Callable[[], None] | None = None
 
 
 @dataclass
 class Backoff:
-    """Seconds to wait before the next start: 0.1, 0.2, 0.4 ... `longest`; from the start again after `calm` seconds up."""
+    """Seconds before the next start: 0.1, 0.2, 0.4 ... `longest`; from the start again after `calm` seconds up."""
 
     first: float = 0.1
     longest: float = 30.0

@@ -42,7 +42,8 @@ def command(path: Path, folder: Path) -> list[str]:
         binary = get_binary_path()
     except ValkeyBinaryNotFoundError:
         raise Refusal(
-            "There is no embedded Valkey for this kind of machine; set REDIS_URL to a Redis or Valkey server.", NO_VALKEY
+            "There is no embedded Valkey for this kind of machine; set REDIS_URL to a Redis or Valkey server.",
+            NO_VALKEY,
         ) from None
     settings = {
         "port": "0",

