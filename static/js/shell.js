@@ -1,0 +1,27 @@
+// The frame's behaviour: drawer, menus, palette, shortcuts, relative times. Every page works without it.
+import { installPalette } from "./palette.js";
+import { installDrawer, installMenus } from "./drawer.js";
+import { installTimes } from "./times.js";
+import { installShortcuts } from "./shortcuts.js";
+
+installDrawer();
+installMenus();
+installPalette();
+installShortcuts();
+installTimes();
+
+// a hidden tab asks for nothing: a poll that comes due is dropped, the next visible one catches up
+document.body.addEventListener("htmx:beforeRequest", (event) => {
+  const polls = (event.detail.elt.getAttribute("hx-trigger") || "").includes("every");
+  if (polls && document.hidden) event.preventDefault();
+});
+
+// errors of background requests are said, never swallowed
+document.body.addEventListener("htmx:sendError", () => document.body.toggleAttribute("data-offline", true));
+document.body.addEventListener("htmx:afterOnLoad", () => document.body.toggleAttribute("data-offline", false));
+
+// the server renders times in this zone until the account chooses another
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone && !document.cookie.includes("weir_zone=")) {
+  document.cookie = `weir_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+}
