@@ -1,0 +1,1 @@
+"""What every API room shares: parsing, errors, paging, throttles, permissions, idempotent POSTs."""

@@ -1,0 +1,88 @@
+"""Reads about people, tenants and tokens."""
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from console.common.actor import Actor, ActorKind, PlatformRole, TenantRole
+from console.common.errors import NotFound
+from console.tenants.models import ApiToken, Membership, Project, Tenant, User
+
+
+def actor_for_user(user: User, request: HttpRequest | None = None) -> Actor:
+    """The actor of a signed-in person: platform role and every membership. One query."""
+    return Actor(
+        kind=ActorKind.USER,
+        ident=f"user:{user.public_id}",
+        label=user.email,
+        platform_role=PlatformRole(user.platform_role) if user.platform_role else None,
+        tenants=_memberships(user),
+        user_id=user.pk,
+        request_id=getattr(request, "request_id", ""),
+        address=client_address(request),
+    )
+
+
+def actor_for_token(token: ApiToken, request: HttpRequest | None = None) -> Actor:
+    """The person behind a token, narrowed to the token's scopes and, when it names one, its tenant.
+
+    A token bound to a tenant also loses the platform role: it acts as a member there and nothing else.
+    """
+    user = token.user
+    tenants = _memberships(user)
+    role = PlatformRole(user.platform_role) if user.platform_role else None
+    if token.tenant_id is not None:
+        tenants = {key: value for key, value in tenants.items() if key == token.tenant_id}
+        role = None
+    return Actor(
+        kind=ActorKind.TOKEN,
+        ident=f"user:{user.public_id}",
+        label=user.email,
+        platform_role=role,
+        tenants=tenants,
+        scopes=frozenset(token.scopes),
+        user_id=user.pk,
+        via=f"token weir_{token.prefix}",
+        request_id=getattr(request, "request_id", ""),
+        address=client_address(request),
+    )
+
+
+def client_address(request: HttpRequest | None) -> str:
+    return str(request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+
+
+def tenants_for(actor: Actor) -> QuerySet[Tenant]:
+    """Every tenant for platform roles, else those the actor belongs to."""
+    tenants = Tenant.objects.order_by("slug")
+    if actor.sees_all_work or actor.sees_all_money:
+        return tenants
+    return tenants.filter(pk__in=actor.tenants)
+
+
+def tenant_for(actor: Actor, slug: str) -> Tenant:
+    """Raises NotFound for another's tenant just as for one that does not exist."""
+    tenant = tenants_for(actor).filter(slug=slug).first()
+    if tenant is None:
+        raise NotFound(f"tenant {slug!r} was not found")
+    return tenant
+
+
+def projects_for(actor: Actor) -> QuerySet[Project]:
+    return Project.objects.filter(tenant__in=tenants_for(actor)).select_related("tenant").order_by("slug")
+
+
+def tokens_for(actor: Actor) -> QuerySet[ApiToken]:
+    """The actor's own tokens, newest first; nobody sees another person's."""
+    return ApiToken.objects.filter(user_id=actor.user_id or 0).select_related("tenant", "user").order_by("-id")
+
+
+def token_for(actor: Actor, public_id: str) -> ApiToken:
+    token = tokens_for(actor).filter(public_id=public_id).first()
+    if token is None:
+        raise NotFound(f"token {public_id!r} was not found")
+    return token
+
+
+def _memberships(user: User) -> dict[int, TenantRole]:
+    rows = Membership.objects.filter(user=user).exclude(tenant__state=Tenant.State.CLOSED)
+    return {tenant_id: TenantRole(role) for tenant_id, role in rows.values_list("tenant_id", "role")}

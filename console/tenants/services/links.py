@@ -1,0 +1,39 @@
+"""One-time sign-in links: what `manage.py up` prints, and how an account without a password gets in."""
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.urls import reverse
+
+from console.audit.services import record
+from console.common import clock
+from console.common.actor import Actor, system
+from console.common.errors import FieldError, InvalidInput, NotFound
+from console.tenants.models import SignInLink, User
+from console.tenants.secrets import digest
+
+_MAX_MINUTES = 24 * 60
+
+
+@transaction.atomic
+def create_sign_in_link(user: User, minutes: int = 15, actor: Actor | None = None) -> str:
+    """The path of a link that signs `user` in once, within `minutes` (at most a day). 256 random bits."""
+    if not 1 <= minutes <= _MAX_MINUTES:
+        raise InvalidInput([FieldError("minutes", f"must be from 1 to {_MAX_MINUTES}")])
+    token = secrets.token_urlsafe(32)
+    expires = clock.now() + timedelta(minutes=minutes)
+    SignInLink.objects.create(user=user, digest=digest(token), expires_at=expires)
+    record(actor or system("sign-in links"), "sign_in_link.create", user, after={"expires_at": expires.isoformat()})
+    return reverse("signin", args=[token])
+
+
+@transaction.atomic
+def consume_sign_in_link(token: str, now: datetime) -> User:
+    """The person of an unused, unexpired link, which is spent by this call. Raises NotFound otherwise."""
+    spent = SignInLink.objects.filter(
+        digest=digest(token), used_at__isnull=True, expires_at__gt=now, user__is_active=True
+    ).update(used_at=now)
+    if not spent:
+        raise NotFound("this sign-in link was used already, has expired, or never existed")
+    return SignInLink.objects.select_related("user").get(digest=digest(token)).user
