@@ -53,7 +53,7 @@ install_packages() { # requirements file
   sum=$(sha256sum "$1" | cut -d' ' -f1)
   [ "$(cat "$stamp" 2>/dev/null)" = "$sum" ] && return
   say "installing the Python packages of $1"
-  $venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r "$1" ||
+  $venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r "$1" ||
     die "the packages of $1 could not be installed (is a package index reachable?)"
   echo "$sum" >"$stamp"
   # the development list holds all that the other does
