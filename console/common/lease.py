@@ -26,14 +26,18 @@ def release(name: str, holder: str) -> None:
     Lease.objects.filter(name=name, holder=holder).update(expires_at=None)
 
 
-def is_current(name: str, epoch: int) -> bool:
-    """Whether `epoch` is still the newest: the fence that a writer checks inside its transaction."""
-    return Lease.objects.filter(name=name, epoch=epoch).exists()
-
-
 def _take(name: str, holder: str, expires: datetime, now: datetime) -> bool:
     Lease.objects.get_or_create(name=name)
     free = Q(expires_at__isnull=True) | Q(expires_at__lte=now)
     return bool(
         Lease.objects.filter(free, name=name).update(holder=holder, epoch=F("epoch") + 1, expires_at=expires)
     )
+
+
+def hold(name: str, epoch: int) -> bool:
+    """The fence inside a writer's transaction: True while `epoch` is the newest.
+
+    The UPDATE keeps the row locked until commit, so that a take-over waits for this transaction or this
+    transaction sees the take-over.
+    """
+    return bool(Lease.objects.filter(name=name, epoch=epoch).update(epoch=epoch))

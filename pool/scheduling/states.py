@@ -53,9 +53,9 @@ JOB_TRANSITIONS: dict[str, frozenset[str]] = {
         {JobState.CANCELLED, JobState.EXPIRED, JobState.QUEUED, JobState.FAILED, JobState.SUCCEEDED}
     ),
     JobState.SUCCEEDED: frozenset(),
-    JobState.FAILED: frozenset(),
-    JobState.CANCELLED: frozenset(),
-    JobState.EXPIRED: frozenset(),
+    JobState.FAILED: frozenset({JobState.QUEUED}),  # retry
+    JobState.CANCELLED: frozenset({JobState.QUEUED}),
+    JobState.EXPIRED: frozenset({JobState.QUEUED}),
 }
 
 REPLICA_TRANSITIONS: dict[str, frozenset[str]] = {

@@ -1,0 +1,108 @@
+"""Checks at submit against the hardware there is: what can never run is refused at once, with the field named."""
+
+import threading
+import time
+
+from django.utils.translation import gettext as _
+
+from console.common.errors import FieldError, InvalidInput
+from console.tenants.models import Tenant
+from pool.engine.decide import decide
+from pool.engine.types import Change, Placed, Refused
+from pool.engine.validate import never_fits
+from pool.scheduling import requests
+from pool.scheduling.mirror import FleetMirror
+from pool.scheduling.spec import JobSpec
+
+_FRESH_S = 5.0  # hardware changes rarely: a submit need not look at it more often
+
+
+class SharedMirror:
+    """One mirror a process, for checks and dry runs; a lock because requests run in threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.mirror = FleetMirror()
+        self.synced = float("-inf")
+
+    def never(self, spec: JobSpec, tenant: Tenant) -> Refused | None:
+        request = requests.of_spec(spec, tenant.public_id, tenant.trust_key)
+        with self.lock:
+            self._sync(_FRESH_S)
+            refused = never_fits(self.mirror.fleet, request)
+            if refused is not None and self.synced < time.monotonic() - 0.5:
+                # hardware that was added a moment ago may hold it
+                self._sync(0)
+                refused = never_fits(self.mirror.fleet, request)
+        return refused
+
+    def decide(self, spec: JobSpec, tenant: Tenant) -> Placed | Refused:
+        """On the fleet as it is now."""
+        request = requests.of_spec(spec, tenant.public_id, tenant.trust_key)
+        with self.lock:
+            self._sync(0)
+            return decide(self.mirror.fleet, request)
+
+    def _sync(self, age_s: float) -> None:
+        if time.monotonic() - self.synced >= age_s:
+            self.mirror.sync()
+            self.synced = time.monotonic()
+
+
+shared = SharedMirror()
+
+_FIELDS = {
+    "schedulable": "gpus",
+    "model": "models",
+    "isolation": "isolation",
+    "mig_profile": "mig_profile",
+    "memory": "gpu_memory_mib",
+    "share": "gpu_fraction",
+    "node_cpu": "cpu_milli",
+    "node_memory": "memory_mib",
+    "node_devices": "gpus",
+    "gang": "replicas",
+}
+_CHANGE_FIELDS = {
+    "host_memory_mib": "memory_mib",
+    "memory_mib": "gpu_memory_mib",
+    "share_bp": "gpu_fraction",
+    "devices": "gpus",
+    "min_member": "min_member",
+}
+
+
+def check(spec: JobSpec, tenant: Tenant) -> None:
+    """Raises InvalidInput if no state of the present hardware could ever hold the job."""
+    refused = shared.never(spec, tenant)
+    if refused is not None:
+        raise InvalidInput([never_error(spec, refused)])
+
+
+def never_error(spec: JobSpec, refused: Refused) -> FieldError:
+    """The field at which the job fails on wholly free hardware, and the smallest change that would admit it."""
+    if not refused.failed:
+        return FieldError("gpus", _("the pool has no devices yet"))
+    change = refused.changes[0] if refused.changes else None
+    last = refused.failed[-1].filter
+    name = field_of(change) if change else _FIELDS.get(last, "gpus")
+    text = _("no state of the present hardware can ever hold this job")
+    if change is not None:
+        text += "; " + _("%(field)s = %(after)s would fit (asked: %(before)s)") % {
+            "field": name,
+            "after": change.after,
+            "before": change.before,
+        }
+    return FieldError(_path(spec, refused.role, name), text)
+
+
+def field_of(change: Change) -> str:
+    """The request field that a change of the engine is about."""
+    return _CHANGE_FIELDS.get(change.kind, change.kind)
+
+
+def _path(spec: JobSpec, role: str, name: str) -> str:
+    names = [item.name for item in spec.roles]
+    if len(names) == 1 or role not in names or name == "min_member":
+        return name
+    return f"roles[{names.index(role)}].{name}"

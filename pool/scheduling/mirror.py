@@ -1,0 +1,156 @@
+"""The fleet in memory, kept equal to the database by node versions.
+
+Level-triggered: `sync` compares the versions of all nodes (triggers raise them) and reloads what differs, so
+that a lost message costs a delay and nothing else.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from pool.engine.fleet import Fleet
+from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.types import Hold, NodeSpec
+from pool.inventory.fleet import node_specs, node_versions
+from pool.scheduling.models import Allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A live allocation: the engine's hold, and whose limits it counts against."""
+
+    hold: Hold
+    queue_id: int
+    tenant_id: int
+
+
+class FleetMirror:
+    """One thread owns a mirror. `generation` rises whenever capacity may have grown."""
+
+    def __init__(self, mix: TypicalMix = DEFAULT_MIX) -> None:
+        self.fleet = Fleet.build([], mix=mix)
+        self.versions: dict[int, int] = {}
+        self.specs: dict[int, NodeSpec] = {}
+        self.held: dict[int, dict[int, Held]] = {}  # node -> allocation -> Held
+        self.queue_bp: Counter[int] = Counter()
+        self.tenant_bp: Counter[int] = Counter()
+        self.generation = 0
+        self.dirty: set[int] = set()
+
+    def sync(self) -> None:
+        """Bring the mirror up to date with all nodes. One query when nothing changed."""
+        versions = node_versions()
+        changed = {node for node, version in versions.items() if self.versions.get(node) != version}
+        for node in self.versions.keys() - versions.keys():
+            self._remove(node)
+        self.sync_nodes(changed | (self.dirty & versions.keys()))
+
+    def sync_nodes(self, node_ids: Iterable[int]) -> None:
+        """Reload these nodes: what changed there is taken into the fleet."""
+        wanted = set(node_ids)
+        if not wanted:
+            return
+        every = not self.specs
+        specs = node_specs(None if every else wanted)
+        held = live_allocations(None if every else wanted)
+        if every:
+            self._build(specs, held)
+        else:
+            for node, (version, spec) in specs.items():
+                self._update(node, version, spec, held.get(node, {}))
+        self.dirty -= wanted
+        self.generation += 1
+
+    def committed(self, node: int, rows: dict[int, Held], version: int) -> None:
+        """Take in what this process itself has just committed on `node`.
+
+        The engine's fleet holds it already. Another writer in between shows as a version that is higher than
+        our own rows explain; then the node is reloaded at the next sync.
+        """
+        self.held.setdefault(node, {}).update(rows)
+        self._count(rows.values(), 1)
+        expected = self.versions.get(node, -1) + len(rows)
+        self.versions[node] = version if version == expected else -1
+        if version != expected:
+            self.dirty.add(node)
+
+    def _build(self, specs: dict[int, tuple[int, NodeSpec]], held: dict[int, dict[int, Held]]) -> None:
+        holds = [row.hold for rows in held.values() for row in rows.values()]
+        self.fleet = Fleet.build([spec for _, spec in specs.values()], holds, self.fleet.mix)
+        self.specs = {node: spec for node, (_, spec) in specs.items()}
+        self.versions = {node: version for node, (version, _) in specs.items()}
+        self.held = held
+        self.queue_bp, self.tenant_bp = Counter(), Counter()
+        for rows in held.values():
+            self._count(rows.values(), 1)
+
+    def _update(self, node: int, version: int, spec: NodeSpec, rows: dict[int, Held]) -> None:
+        old = self.held.get(node, {})
+        self._count(old.values(), -1)
+        self._count(rows.values(), 1)
+        if self.specs.get(node) == spec:
+            # give back before taking: both may name the same card
+            for key in old.keys() - rows.keys():
+                self.fleet.release(old[key].hold)
+            try:
+                for key in rows.keys() - old.keys():
+                    self.fleet.take(rows[key].hold)
+            except ValueError:  # the fleet knew other things: put the truth in its place
+                self.fleet.replace_node(spec, [row.hold for row in rows.values()])
+        else:
+            self.fleet.replace_node(spec, [row.hold for row in rows.values()])
+        self.specs[node], self.versions[node], self.held[node] = spec, version, rows
+
+    def _remove(self, node: int) -> None:
+        self._count(self.held.pop(node, {}).values(), -1)
+        self.fleet.remove_node(node)
+        del self.versions[node], self.specs[node]
+
+    def _count(self, rows: Iterable[Held], sign: int) -> None:
+        for row in rows:
+            self.queue_bp[row.queue_id] += sign * row.hold.share_bp
+            self.tenant_bp[row.tenant_id] += sign * row.hold.share_bp
+
+
+def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held]]:
+    """Node -> allocation -> Held, of all nodes or of these. One query."""
+    rows: QuerySet[Allocation] = Allocation.objects.filter(released_at__isnull=True)
+    if node_ids is not None:
+        rows = rows.filter(node_id__in=list(node_ids))
+    found: dict[int, dict[int, Held]] = {}
+    for pk, node, queue, tenant, public_id, group, device, *rest in rows.values_list(
+        "pk",
+        "node_id",
+        "job__queue_id",
+        "tenant_id",
+        "tenant__public_id",
+        "tenant__trust_group",
+        "device_id",
+        "share_bp",
+        "memory_mib",
+        "isolation",
+        "mig_profile",
+        "mig_start",
+        "mig_size",
+        "cpu_milli",
+        "host_memory_mib",
+    ):
+        share, memory, isolation, profile, start, size, cpu, host = rest
+        hold = Hold(
+            device_key=device,
+            node_key=node,
+            share_bp=share,
+            memory_mib=memory,
+            isolation=isolation,
+            mig_profile=profile,
+            mig_start=start,
+            mig_size=size,
+            tenant=public_id,
+            trust_group=group or public_id,
+            cpu_milli=cpu,
+            host_memory_mib=host,
+        )
+        found.setdefault(node, {})[pk] = Held(hold, queue, tenant)
+    return found

@@ -1,0 +1,62 @@
+"""Which tenant, project and queue a submission goes to: names from the request, scoped by the actor."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from console.common.actor import Actor
+from console.common.errors import FieldError, InvalidInput
+from console.tenants.models import Project, Tenant
+from pool.scheduling.models import Queue
+from pool.scheduling.spec import JobSpec
+
+Row = TypeVar("Row", Project, Queue)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    tenant: Tenant
+    project: Project
+    queue: Queue
+
+
+def resolve(actor: Actor, spec: JobSpec) -> Place:
+    """Raises InvalidInput; a foreign tenant reads exactly like one that does not exist."""
+    tenant = _tenant(actor, spec.tenant)
+    project = _one(Project.objects.filter(tenant=tenant), "slug", spec.project, "project")
+    queue = _one(Queue.objects.filter(tenant=tenant), "name", spec.queue, "queue")
+    return Place(tenant, project, queue)
+
+
+def _tenant(actor: Actor, slug: str) -> Tenant:
+    allowed = Tenant.objects.all()
+    if not actor.is_operator:
+        allowed = allowed.filter(pk__in=[pk for pk in actor.tenants if actor.may_work_in(pk)])
+    if slug:
+        found = allowed.filter(slug=slug).first()
+        if found is None:
+            raise InvalidInput([FieldError("tenant", _("is not a tenant in which you may submit work"))])
+        return found
+    choices = list(allowed.order_by("pk")[:2])
+    if not choices:
+        raise InvalidInput([FieldError("tenant", _("there is no tenant in which you may submit work"))])
+    if len(choices) > 1:
+        raise InvalidInput([FieldError("tenant", _("must be given: you may submit work in several tenants"))])
+    return choices[0]
+
+
+def _one(rows: QuerySet[Row], column: str, name: str, field: str) -> Row:
+    if name:
+        found = rows.filter(**{column: name}).first()
+        if found is None:
+            raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
+        return found
+    choices = list(rows.order_by("pk")[:2])
+    if not choices:
+        raise InvalidInput([FieldError(field, _("the tenant has none yet; ask its owner to add one"))])
+    default = rows.filter(**{column: "default"}).first()
+    if len(choices) > 1 and default is None:
+        raise InvalidInput([FieldError(field, _("must be given: the tenant has several"))])
+    return default or choices[0]

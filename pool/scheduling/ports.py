@@ -1,0 +1,49 @@
+"""Questions that this room asks of rooms above it; console/wiring.py plugs the answers in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+from console.tenants.models import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteItem:
+    """Part of a card to be priced. `model_name` None: not placed yet, any allowed model.
+
+    `compute_num` / `compute_den` is the exact compute share: 1/7 for a 1g slice.
+    """
+
+    model_name: str | None
+    isolation: str
+    share_bp: int
+    compute_num: int
+    compute_den: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What an hour costs at the prices valid now; `missing` names what has no price."""
+
+    per_hour: Decimal
+    currency: str
+    missing: tuple[str, ...] = ()
+
+
+class PriceQuote(Protocol):
+    def __call__(self, tenant: Tenant, items: Sequence[QuoteItem]) -> Quote: ...
+
+
+_price_quote: PriceQuote | None = None
+
+
+def set_price_quote(answer: PriceQuote) -> None:
+    global _price_quote
+    _price_quote = answer
+
+
+def price_quote(tenant: Tenant, items: Sequence[QuoteItem]) -> Quote | None:
+    """None where no room knows prices."""
+    return _price_quote(tenant, items) if _price_quote else None

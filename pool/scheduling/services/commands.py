@@ -1,0 +1,66 @@
+"""The outbox: written with the state change, claimed by conditional UPDATE, carried out at least once."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Q
+
+from pool.scheduling.models import NodeCommand, Replica, ReplicaState
+
+RESEND_AFTER = timedelta(seconds=10)
+_Kind, _State = NodeCommand.Kind, NodeCommand.State
+
+
+def new_command(replica: Replica, kind: str, payload: dict[str, Any], epoch: int, now: datetime) -> NodeCommand:
+    """An unsaved command; the caller stores it in the transaction of the state change."""
+    return NodeCommand(
+        node_id=replica.node_id, replica=replica, kind=kind, payload=payload, epoch=epoch, created_at=now
+    )
+
+
+def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: int = 500) -> list[NodeCommand]:
+    """Commands of these nodes that now belong to `claim` (a fresh token for each call), oldest first.
+
+    A command that was sent but not confirmed is handed out again after ten seconds. A start is handed out only
+    while its replica still waits for it.
+    """
+    due = Q(state=_State.PENDING) | Q(state=_State.SENT, claim_until__lte=now)
+    wanted = Q(kind=_Kind.STOP) | Q(replica__state=ReplicaState.ASSIGNED)
+    ids = list(
+        NodeCommand.objects.filter(due, wanted, node_id__in=list(node_ids))
+        .order_by("id")
+        .values_list("pk", flat=True)[:limit]
+    )
+    if not ids:
+        return []
+    NodeCommand.objects.filter(due, pk__in=ids).update(
+        state=_State.SENT, claim=claim, claim_until=now + RESEND_AFTER, sent_at=now, sends=F("sends") + 1
+    )
+    return list(NodeCommand.objects.filter(pk__in=ids, claim=claim, state=_State.SENT).order_by("id"))
+
+
+def command_done(public_id: str, ok: bool, detail: str, now: datetime) -> bool:
+    """The agent confirmed. False when that was known already."""
+    state = _State.DONE if ok else _State.FAILED
+    return bool(
+        NodeCommand.objects.filter(public_id=public_id, state__in=[_State.PENDING, _State.SENT]).update(
+            state=state, done_at=now, detail=detail[:300]
+        )
+    )
+
+
+def withdraw_start(replica: Replica) -> bool:
+    """Takes back a start that no gateway has picked up yet. True: no process can exist."""
+    return bool(
+        NodeCommand.objects.filter(replica=replica, kind=_Kind.START, state=_State.PENDING).update(
+            state=_State.OBSOLETE
+        )
+    )
+
+
+def close_commands(replica_ids: Iterable[int]) -> None:
+    """Nothing is left to be done for replicas that have ended."""
+    NodeCommand.objects.filter(replica_id__in=list(replica_ids), state__in=[_State.PENDING, _State.SENT]).update(
+        state=_State.OBSOLETE
+    )

@@ -1,0 +1,77 @@
+"""Stopping an attempt: every replica is told to end, and what it holds is freed as each one ends."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from console.audit import services as audit
+from console.common.actor import Actor, system
+from pool.scheduling import wake
+from pool.scheduling.models import Job, JobState, NodeCommand, Replica, ReplicaState
+from pool.scheduling.services.commands import new_command, withdraw_start
+from pool.scheduling.services.events import note
+from pool.scheduling.services.release import end_replicas
+from pool.scheduling.states import REPLICA_FINAL, StopReason
+
+GRACE_S = 10
+
+
+def stop_job(job: Job, reason: StopReason, now: datetime) -> bool:
+    """Starting or running -> stopping, with a stop command for each live replica. False: it was not active.
+
+    Call inside a transaction, with its actor's audit entry.
+    """
+    moved = Job.objects.filter(pk=job.pk, state__in=[JobState.STARTING, JobState.RUNNING]).update(
+        state=JobState.STOPPING, stop_reason=reason
+    )
+    if not moved:
+        return False
+    job.state, job.stop_reason = JobState.STOPPING, reason
+    stop_replicas(job, live_replicas(job), reason, now)
+    return True
+
+
+def live_replicas(job: Job) -> list[Replica]:
+    return list(Replica.objects.filter(job=job).exclude(state__in=REPLICA_FINAL).order_by("rank"))
+
+
+def stop_replicas(job: Job, replicas: list[Replica], reason: StopReason, now: datetime) -> None:
+    """Tells these replicas to end; one whose start nobody has picked up ends at once."""
+    withdrawn = [r for r in replicas if r.state == ReplicaState.ASSIGNED and withdraw_start(r)]
+    told = [r for r in replicas if r not in withdrawn]
+    Replica.objects.filter(pk__in=[r.pk for r in told]).exclude(state__in=REPLICA_FINAL).update(
+        state=ReplicaState.STOPPING
+    )
+    known = set(
+        NodeCommand.objects.filter(replica__in=told, kind=NodeCommand.Kind.STOP).values_list("replica_id", flat=True)
+    )
+    NodeCommand.objects.bulk_create(
+        [
+            new_command(
+                replica,
+                NodeCommand.Kind.STOP,
+                {"replica": replica.public_id, "grace_s": GRACE_S, "reason": reason},
+                replica.attempt.epoch,
+                now,
+            )
+            for replica in told
+            if replica.pk not in known
+        ]
+    )
+    wake.gateways(replica.node_id for replica in told)
+    if withdrawn:
+        end_replicas(withdrawn, ReplicaState.STOPPED, now, now, "never started")
+
+
+def expire_jobs(now: datetime, actor: Actor | None = None) -> int:
+    """Stops every job whose maximum duration is over by the server's clock. Returns how many."""
+    actor = actor or system("scheduler")
+    due = Job.objects.filter(deadline_at__lte=now, state__in=[JobState.STARTING, JobState.RUNNING])
+    stopped = 0
+    for job in due.order_by("deadline_at")[:200]:
+        with transaction.atomic():
+            if stop_job(job, StopReason.EXPIRE, now):
+                note(job, now, "expired", actor.label)
+                audit.record(actor, "job.expire", job, tenant_id=job.tenant_id)
+                stopped += 1
+    return stopped

@@ -1,0 +1,101 @@
+"""Submitting work."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from console.audit import services as audit
+from console.common import clock
+from console.common.actor import Actor
+from console.common.errors import FieldError, InvalidInput, NotAllowed
+from console.tenants.models import Project, Tenant
+from pool.scheduling import admission, wake
+from pool.scheduling.models import Job, JobEvent, JobRole, Queue
+from pool.scheduling.places import Place, resolve
+from pool.scheduling.spec import JobSpec, canonical, parse_job
+
+
+def submit_job(actor: Actor, spec: dict[str, Any]) -> Job:
+    """Checks everything, then stores job, roles, event and audit entry together and wakes the scheduler.
+
+    Raises InvalidInput naming each wrong field; nothing is stored then.
+    """
+    return store_job(actor, parse_job(spec))
+
+
+def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None) -> Job:
+    """Stores an accepted specification."""
+    if not actor.has_scope("jobs:write"):
+        raise NotAllowed(_("this token may not submit jobs: it lacks the scope jobs:write"))
+    place = resolve(actor, spec)
+    admission.check(spec, place.tenant)
+    now = clock.now()
+    with transaction.atomic():
+        _check_open(place.tenant, place.queue)
+        job = _job_row(actor, spec, place, now, cloned_from)
+        job.save(force_insert=True)
+        JobRole.objects.bulk_create(_role_rows(job, spec))
+        JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=actor.label)
+        audit.record(actor, "job.submit", job, tenant_id=job.tenant_id, after={"name": job.name, "spec": job.spec})
+        wake.scheduler([job.pk])
+    return job
+
+
+def _check_open(tenant: Tenant, queue: Queue) -> None:
+    """Inside the transaction, so that a job never enters a queue that was closed meanwhile."""
+    if not Tenant.objects.filter(pk=tenant.pk, state=Tenant.State.ACTIVE).exists():
+        raise InvalidInput([FieldError("tenant", _("is not active: it takes no new work"))])
+    if not Queue.objects.filter(pk=queue.pk).exclude(state=Queue.State.CLOSED).exists():
+        raise InvalidInput([FieldError("queue", _("is closed: it takes no new work"))])
+
+
+def _job_row(actor: Actor, spec: JobSpec, place: Place, now: datetime, cloned_from: Job | None) -> Job:
+    project: Project = place.project
+    body = canonical(spec)
+    body.update(project=project.slug, queue=place.queue.name)
+    return Job(
+        tenant=place.tenant,
+        project=project,
+        queue=place.queue,
+        submitted_by_id=actor.user_id,
+        name=spec.name,
+        kind=spec.kind,
+        labels=spec.labels,
+        spec=body,
+        command=list(spec.command),
+        environment=spec.environment,
+        priority=spec.priority,
+        preemptible=spec.preemptible,
+        min_member=spec.min_member,
+        max_duration=timedelta(seconds=spec.max_duration_s) if spec.max_duration_s else None,
+        max_retries=spec.max_retries,
+        cloned_from=cloned_from,
+        created_at=now,
+        queued_at=now,
+        total_share_bp=spec.total_share_bp,
+    )
+
+
+def _role_rows(job: Job, spec: JobSpec) -> list[JobRole]:
+    return [
+        JobRole(
+            job=job,
+            name=role.name,
+            position=position,
+            replicas=role.replicas,
+            min_replicas=role.min_replicas,
+            max_replicas=role.max_replicas,
+            devices=role.devices,
+            share_bp=role.share_bp,
+            memory_mib=list(role.memory_mib),
+            mig_profile=role.mig_profile,
+            isolation=role.isolation,
+            models_allowed=list(role.models),
+            cpu_milli=role.cpu_milli,
+            host_memory_mib=role.host_memory_mib,
+            bandwidth_sensitive=role.bandwidth_sensitive,
+        )
+        for position, role in enumerate(spec.roles)
+    ]
