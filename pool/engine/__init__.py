@@ -1,0 +1,58 @@
+"""The placement engine: pure functions over arrays. No Django, no I/O, no clock.
+
+Build a :class:`Fleet`, ask :func:`decide`, apply what it placed.
+"""
+
+from pool.engine.decide import decide
+from pool.engine.fleet import Counts, Fleet, holds_of
+from pool.engine.fragmentation import fragmentation, stranded
+from pool.engine.holds import Oversold
+from pool.engine.mig import family_for
+from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.types import (
+    DEFAULT,
+    Change,
+    DevicePlacement,
+    DeviceSpec,
+    FilterCount,
+    Hold,
+    JobRequest,
+    NodeSpec,
+    Placed,
+    Policy,
+    Refused,
+    ReplicaPlacement,
+    ReplicaRequest,
+    RoleRequest,
+    ScoreParts,
+)
+from pool.engine.validate import never_fits
+
+__all__ = [
+    "DEFAULT",
+    "DEFAULT_MIX",
+    "Change",
+    "Counts",
+    "DevicePlacement",
+    "DeviceSpec",
+    "FilterCount",
+    "Fleet",
+    "Hold",
+    "JobRequest",
+    "NodeSpec",
+    "Oversold",
+    "Placed",
+    "Policy",
+    "Refused",
+    "ReplicaPlacement",
+    "ReplicaRequest",
+    "RoleRequest",
+    "ScoreParts",
+    "TypicalMix",
+    "decide",
+    "family_for",
+    "fragmentation",
+    "holds_of",
+    "never_fits",
+    "stranded",
+]

@@ -1,0 +1,31 @@
+"""The decision: where a job goes, or why it goes nowhere.
+
+``decide`` changes nothing that can be seen: whoever calls it applies the decision with
+:meth:`Fleet.apply` once it is durable. The same fleet content, job and policy give the same
+answer, whatever happened before.
+"""
+
+from __future__ import annotations
+
+from pool.engine.changes import smallest_changes
+from pool.engine.classes import compile_class
+from pool.engine.fleet import Fleet
+from pool.engine.funnel import funnel
+from pool.engine.trying import try_place
+from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
+from pool.engine.validate import could_never
+
+
+def decide(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Placed | Refused:
+    """All of a job's minimum (and as much beyond it as fits), or a reasoned refusal."""
+    outcome = try_place(fleet, job, policy)
+    if isinstance(outcome, Placed):
+        return outcome
+    trust = fleet.trust_number(job.tenant, job.trust_group)
+    return Refused(
+        job_key=job.key,
+        failed=funnel(fleet, compile_class(fleet, outcome.request, trust)),
+        changes=smallest_changes(fleet, job, outcome, policy) if policy.explain else (),
+        never=could_never(fleet, job, policy),
+        role=outcome.name,
+    )

@@ -1,0 +1,39 @@
+"""A name for a fleet's content: equal content, equal name, whatever came first."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pool.engine import state as s
+
+if TYPE_CHECKING:
+    from pool.engine.fleet import Fleet
+
+
+def digest(fleet: Fleet) -> str:
+    """32 hex digits over nodes, what is free on them, who shares what, and the typical mix."""
+    truth = fleet.state.device[s.USE : s.ROOM].copy()
+    names = np.array(["", *fleet.trust])  # numbers are 1, 2, ... in order of insertion
+    used, place = np.unique(names[truth[s.TRUST - s.USE]], return_inverse=True)
+    truth[s.TRUST - s.USE] = place.reshape(truth.shape[1:])
+    total = blake2b(digest_size=16)
+    for node in fleet.nodes:
+        total.update(repr(node).encode())
+    cards = fleet.state.device[s.KIND] > 0
+    total.update(truth[:, cards].tobytes())
+    total.update(fleet.state.node[: s.FIRST_KIND].tobytes())
+    total.update(repr((used.tolist(), _mix(fleet))).encode())
+    return total.hexdigest()
+
+
+def _mix(fleet: Fleet) -> list[str]:
+    mix = fleet.mix
+    classes = [
+        repr((r.devices, r.share_bp, r.memory_mib, r.mig_profile, r.isolation, sorted(r.models),
+              r.cpu_milli, r.bandwidth_sensitive, weight))
+        for r, weight in mix.classes
+    ]  # fmt: skip
+    return [*classes, repr((mix.cpu_demand, mix.gpu_demand))]

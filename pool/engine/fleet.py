@@ -1,0 +1,315 @@
+"""The fleet: nodes, cards and what is held on them, kept ready for decisions.
+
+One thread owns a Fleet. The rows are ordered by node key and nothing depends on the order in
+which nodes, holds or releases arrived: two fleets with the same content decide alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pool.engine import holds as h
+from pool.engine import state as s
+from pool.engine.changelog import ChangeLog
+from pool.engine.digest import digest
+from pool.engine.kinds import Kinds
+from pool.engine.layout import load_node, with_row, without_row
+from pool.engine.mix import DEFAULT_MIX, TypicalMix, compile_mix
+from pool.engine.state import State
+from pool.engine.types import WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
+
+if TYPE_CHECKING:
+    from pool.engine.vectors import ScoreVector
+
+MOST_VECTORS = 1024  # score vectors kept; the oldest used goes first
+MOST_CARDS = 64  # on one node: what the packed scores have bits for
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Totals of the open part of a fleet: devices, share in bp, memory in MiB, CPU in milli."""
+
+    nodes: int
+    devices: int
+    open_devices: int
+    share_bp: int
+    free_share_bp: int
+    memory_mib: int
+    free_memory_mib: int
+    idle: int
+    exclusive: int
+    vgpu: int
+    mig: int
+
+
+class Fleet:
+    """See the module. Build one with :meth:`build`; change it with apply, release, undo and
+    replace_node; read ``version`` (rises with every change) or ``snapshot_id``."""
+
+    def __init__(self) -> None:
+        self.kinds = Kinds()
+        self.mix: TypicalMix = DEFAULT_MIX
+        self.state = State.empty(0, 1)
+        self.nodes: list[NodeSpec] = []
+        self.row_of: dict[int, int] = {}
+        self.place_of: dict[int, tuple[int, int]] = {}  # device key -> node key, column
+        self.trust: dict[str, int] = {}
+        self.log = ChangeLog()
+        self.version = 0
+        self.hardware = 0  # rises when nodes change
+        self.vectors: dict[object, ScoreVector] = {}
+        self.kept_vectors: dict[object, ScoreVector] = {}  # those outside, while in scratch
+        self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
+        self.verdicts: dict[object, bool] = {}
+        self.tables = compile_mix(self.mix, self.kinds, 1)
+        self.largest = (1, 1)  # GPU share (bp) of the largest node, and CPU (milli)
+        self.capacity = (0, 0)  # CPU (milli) and GPU share (bp) of all open nodes
+
+    @staticmethod
+    def build(nodes: Sequence[NodeSpec], holds: Sequence[Hold] = (), mix: TypicalMix = DEFAULT_MIX) -> Fleet:
+        """A fleet of these nodes. Holds are facts: even contradicting ones are taken in, and
+        close the card. ValueError for a hold on an unknown node or device, or a key given twice."""
+        fleet = Fleet()
+        fleet.mix = mix
+        fleet.nodes = sorted(nodes, key=lambda node: node.key)
+        for node in fleet.nodes:
+            fleet.kinds.add(node.devices)
+        widest = max((len(node.devices) for node in nodes), default=1)
+        fleet.state = State.empty(len(nodes), max(widest, 1))
+        for row, node in enumerate(fleet.nodes):
+            load_node(fleet.state, row, node, fleet.kinds)
+        fleet._index()
+        for hold in holds:
+            fleet._take(hold)
+        fleet._rebuilt()
+        return fleet
+
+    def replace_node(self, node: NodeSpec, holds: Sequence[Hold] = ()) -> None:
+        """Add a node, or put a new description and its holds in place of the old one.
+        ValueError for a device of another node or a hold elsewhere; then nothing changes."""
+        self._check_node(node, holds)
+        known = node.key in self.row_of
+        grown = self.kinds.add(node.devices) or len(node.devices) > self.state.device.shape[2]
+        row = sum(1 for other in self.nodes if other.key < node.key)
+        self.nodes[row : row + known] = [node]
+        self.state = with_row(self.state, row, len(node.devices), replaced=known)
+        self._index()
+        load_node(self.state, row, node, self.kinds)
+        for hold in holds:
+            self._take(hold)
+        if grown or not known:
+            self._rebuilt()
+        else:
+            self._measure()
+            self._touch(row)
+
+    def remove_node(self, key: int) -> None:
+        """Take a node and all that is held on it out. KeyError if there is none."""
+        row = self.row_of[key]
+        del self.nodes[row]
+        self.state = without_row(self.state, row)
+        self._index()
+        self._rebuilt()
+
+    def set_mix(self, mix: TypicalMix) -> None:
+        """Use another typical mix from now on."""
+        self.mix = mix
+        self._rebuilt()
+
+    def apply(self, placed: Placed, tenant: str, trust_group: str) -> tuple[Hold, ...]:
+        """Hold what a decision placed and return the holds. :class:`~pool.engine.holds.Oversold`
+        if any part of it is no longer free; then nothing is held."""
+        taken: list[Hold] = []
+        try:
+            for hold in holds_of(placed.replicas, tenant, trust_group):
+                self.take(hold)
+                taken.append(hold)
+        except ValueError:
+            for hold in reversed(taken):
+                self.release(hold)
+            raise
+        return tuple(taken)
+
+    def take(self, hold: Hold) -> None:
+        """Hold one part, strictly: :class:`~pool.engine.holds.Oversold` if it is not free."""
+        row, column = self._where(hold)
+        if column is not None:
+            trust = self.trust_number(hold.tenant, hold.trust_group)
+            h.check_device(self.state, row, column, hold, trust)
+        h.check_node(self.state, row, hold)
+        self._take(hold)
+        self._touch(row)
+
+    def release(self, hold: Hold) -> bool:
+        """Free one hold. False if its node or device is gone, and the hold with it."""
+        if hold.node_key not in self.row_of:
+            return False
+        if hold.device_key is not None and self._owner(hold.device_key) is None:
+            return False
+        row, column = self._where(hold)
+        if column is not None:
+            h.give_device(self.state, row, column, hold)
+        h.take_node(self.state, row, hold, sign=-1)
+        self._touch(row)
+        return True
+
+    def undo(self, placed: Placed, tenant: str, trust_group: str) -> None:
+        """Release all that :meth:`apply` held for this decision."""
+        for hold in holds_of(placed.replicas, tenant, trust_group):
+            self.release(hold)
+
+    @property
+    def snapshot_id(self) -> str:
+        """A digest of everything a decision depends on besides the job and the policy."""
+        return digest(self)
+
+    def counts(self) -> Counts:
+        """Totals for an overview."""
+        device = self.state.device
+        is_open = device[s.OPEN] == 1
+        use = device[s.USE]
+        return Counts(
+            nodes=len(self.nodes),
+            devices=len(self.place_of),
+            open_devices=int(is_open.sum()),
+            share_bp=int(is_open.sum()) * 10_000,
+            free_share_bp=int(np.maximum(device[s.SHARE], 0)[is_open].sum()),
+            memory_mib=int(self.kinds.memory.take(device[s.KIND])[is_open].sum()),
+            free_memory_mib=int(np.maximum(device[s.MEMORY], 0)[is_open].sum()),
+            idle=int((is_open & (use == s.IDLE)).sum()),
+            exclusive=int((use == s.WHOLE_CARD).sum()),
+            vgpu=int((use == s.SHARED).sum()),
+            mig=int((use == s.CUT).sum()),
+        )
+
+    def trust_number(self, tenant: str, trust_group: str) -> int:
+        """A small number for a trust group, never 0."""
+        return self.trust.setdefault(h.trust_name(tenant, trust_group), len(self.trust) + 1)
+
+    def settle(self) -> None:
+        """Bring the derived arrays up to date with what was held and released."""
+        if self.log.dirty:
+            rows = np.fromiter(self.log.dirty, dtype=np.int64)
+            s.settle(self.state, rows, self.kinds, self.tables)
+            self.log.dirty.clear()
+
+    @contextmanager
+    def scratch(self) -> Iterator[None]:
+        """Whatever is held inside is forgotten at the end, as if it had never been."""
+        self.settle()
+        before, mark, version = self.state, self.log.mark(), self.version
+        self.state = State(before.device.copy(), before.node.copy())
+        outer, self.kept_vectors, self.vectors = self.kept_vectors, self.vectors, {}
+        try:
+            yield
+        finally:
+            self.vectors, self.kept_vectors = self.kept_vectors, outer
+            self.state, self.version = before, version
+            self.log.back_to(mark)
+
+    def _check_node(self, node: NodeSpec, holds: Sequence[Hold]) -> None:
+        keys = [device.key for device in node.devices]
+        if len(set(keys)) != len(keys):
+            raise ValueError(f"devices: a device key is given twice on node {node.key}")
+        foreign = [key for key in keys if self._owner(key) not in (None, node.key)]
+        if foreign:
+            raise ValueError(f"devices: {foreign} belong to another node")
+        for hold in holds:
+            if hold.node_key != node.key or hold.device_key not in (None, *keys):
+                raise ValueError(f"holds: device {hold.device_key} is not on node {node.key}")
+            if hold.device_key is not None:
+                h.use_of(hold)
+
+    def _owner(self, device_key: int) -> int | None:
+        place = self.place_of.get(device_key)
+        return place[0] if place else None
+
+    def _where(self, hold: Hold) -> tuple[int, int | None]:
+        if hold.node_key not in self.row_of:
+            raise ValueError(f"node_key: node {hold.node_key} is not in the fleet")
+        if hold.device_key is None:
+            return self.row_of[hold.node_key], None
+        if self._owner(hold.device_key) != hold.node_key:
+            raise ValueError(f"device_key: {hold.device_key} is not on node {hold.node_key}")
+        return self.row_of[hold.node_key], self.place_of[hold.device_key][1]
+
+    def _take(self, hold: Hold) -> None:
+        row, column = self._where(hold)
+        if column is not None:
+            trust = self.trust_number(hold.tenant, hold.trust_group)
+            h.take_device(self.state, row, column, hold, trust)
+        h.take_node(self.state, row, hold)
+
+    def _touch(self, row: int) -> None:
+        self.version += 1
+        self.log.add(row)
+
+    def _index(self) -> None:
+        self.row_of = {node.key: row for row, node in enumerate(self.nodes)}
+        self.place_of = {
+            device.key: (node.key, column) for node in self.nodes for column, device in enumerate(node.devices)
+        }
+        if len(self.row_of) != len(self.nodes):
+            raise ValueError("nodes: a node key is given twice")
+        if len(self.place_of) != sum(len(node.devices) for node in self.nodes):
+            raise ValueError("devices: a device key is given twice")
+
+    def _rebuilt(self) -> None:
+        """After anything that makes the tables or score vectors meaningless."""
+        self.tables = compile_mix(self.mix, self.kinds, self.state.device.shape[2])
+        self.vectors.clear()
+        self.log = ChangeLog()
+        self.log.dirty.update(range(len(self.nodes)))
+        self.version += 1
+        self._measure()
+
+    def _measure(self) -> None:
+        """The sizes that scores are relative to: those change with hardware only."""
+        before = self.largest, self.capacity
+        cards = self.state.device[s.OPEN].sum(axis=1) * WHOLE
+        cpu = self.state.node[s.CPU_TOTAL] * self.state.node[s.NODE_OPEN]
+        self.largest = (int(cards.max(initial=1)), int(cpu.max(initial=1)))
+        self.capacity = (int(cpu.sum()), int(cards.sum()))
+        if (self.largest, self.capacity) != before:
+            self.vectors.clear()
+        self.hardware += 1
+
+
+def holds_of(replicas: Sequence[ReplicaPlacement], tenant: str, trust_group: str) -> Iterator[Hold]:
+    """The holds of placed replicas: one a device part, and one for CPU and memory if asked."""
+    for replica in replicas:
+        for part in replica.devices:
+            yield Hold(
+                device_key=part.device_key,
+                node_key=replica.node_key,
+                share_bp=part.share_bp,
+                memory_mib=part.memory_mib,
+                isolation=part.isolation,
+                mig_profile=part.mig_profile,
+                mig_start=part.mig_start,
+                mig_size=part.mig_size,
+                tenant=tenant,
+                trust_group=trust_group,
+                cpu_milli=0,
+                host_memory_mib=0,
+            )
+        if replica.cpu_milli or replica.host_memory_mib:
+            yield Hold(
+                device_key=None,
+                node_key=replica.node_key,
+                share_bp=0,
+                memory_mib=0,
+                isolation="",
+                mig_profile="",
+                mig_start=-1,
+                mig_size=0,
+                tenant=tenant,
+                trust_group=trust_group,
+                cpu_milli=replica.cpu_milli,
+                host_memory_mib=replica.host_memory_mib,
+            )

@@ -1,0 +1,95 @@
+"""Why cards were passed over: at which filter each stopped first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pool.engine import state as s
+from pool.engine.capacity import parts_per_card
+from pool.engine.classes import TaskClass
+from pool.engine.eligible import eligible, may_cut, may_share, whole_free
+from pool.engine.types import FilterCount
+
+if TYPE_CHECKING:
+    from pool.engine.fleet import Fleet
+
+Bools = NDArray[np.bool_]
+
+FILTERS: Final = (
+    "schedulable",  # the card or its node is drained, cordoned or faulty
+    "model",  # not a model that the request allows
+    "isolation",  # cannot be cut, or is in another use already
+    "mig_profile",  # its model has no such profile, or no start is free for it
+    "memory",  # too little memory, in all or free
+    "share",  # too little compute share free
+    "trust",  # shared by tenants of another trust group
+    "node_cpu",
+    "node_memory",
+    "node_devices",  # the card would do, but its node has too few such cards
+    "gang",  # would hold a replica, but not enough of them do
+)
+
+
+def funnel(fleet: Fleet, task: TaskClass) -> tuple[FilterCount, ...]:
+    """Counts by filter, in order, of all cards (of all nodes for CPU-only work); zeros are
+    left out, and the counts add up to the fleet."""
+    fleet.settle()
+    if task.request.devices == 0:
+        return _nodes(fleet, task)
+    device = fleet.state.device
+    left: Bools = device[s.KIND] > 0
+    counts = []
+    for name, passes in _card_filters(fleet, task):
+        stopped = left & ~passes
+        left = left & passes
+        counts.append(FilterCount(name, int(stopped.sum()), int(stopped.any(axis=1).sum())))
+    counts.append(FilterCount("gang", int(left.sum()), int(left.any(axis=1).sum())))
+    return tuple(count for count in counts if count.devices)
+
+
+def _card_filters(fleet: Fleet, task: TaskClass) -> list[tuple[str, Bools]]:
+    device, node, request = fleet.state.device, fleet.state.node, task.request
+    want = task.wants[-1]  # the least demanding device
+    kind = device[s.KIND]
+    whole, soft, cut = (task.isolation == name for name in ("exclusive", "vgpu", "mig"))
+    memory = device[s.MEMORY] if soft else fleet.kinds.memory.take(kind)
+    everything = np.ones(kind.shape, dtype=bool)
+    can = eligible(device, task, want)
+    parts: NDArray[np.int64] = parts_per_card(fleet, task, want, device) if cut else can.astype(np.int64)
+    enough: Bools = parts.sum(axis=1) >= request.devices
+    use = device[s.USE]
+    usable = {
+        "exclusive": everything,
+        "vgpu": (use == s.IDLE) | (use == s.SHARED),
+        "mig": may_cut(device) & (fleet.kinds.cuttable.take(kind) == 1),
+    }[task.isolation]
+    return [
+        ("schedulable", device[s.OPEN] == 1),
+        ("model", task.models.take(kind) == 1),
+        ("isolation", usable),
+        ("mig_profile", can if cut else everything),
+        ("memory", everything if cut else memory >= want.memory.take(kind)),
+        ("share", whole_free(device) if whole else device[s.SHARE] >= want.share.take(kind)),
+        ("trust", may_share(device, task.trust) if soft else everything),
+        ("node_cpu", (node[s.CPU] >= request.cpu_milli)[:, None] & everything),
+        ("node_memory", (node[s.HOST] >= request.host_memory_mib)[:, None] & everything),
+        ("node_devices", enough[:, None] & everything),
+    ]
+
+
+def _nodes(fleet: Fleet, task: TaskClass) -> tuple[FilterCount, ...]:
+    node, request = fleet.state.node, task.request
+    left: Bools = np.ones(node.shape[1], dtype=bool)
+    counts = []
+    for name, passes in (
+        ("schedulable", node[s.NODE_OPEN] == 1),
+        ("node_cpu", node[s.CPU] >= request.cpu_milli),
+        ("node_memory", node[s.HOST] >= request.host_memory_mib),
+    ):
+        counts.append(FilterCount(name, 0, int((left & ~passes).sum())))
+        left = left & passes
+    counts.append(FilterCount("gang", 0, int(left.sum())))
+    return tuple(count for count in counts if count.nodes)

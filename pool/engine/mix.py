@@ -1,0 +1,197 @@
+"""The typical mix: which requests a pool should keep room for, and tables to price a state by it.
+
+Source of the idea: fragmentation gradient descent, Weng et al., USENIX ATC 2023. A node's
+fragmentation is F = sum over typical tasks m of p_m x (free share that m cannot use). With
+S the free share and U_m what m can use, F = S - sum p_m U_m. For one-device tasks U_m is a sum
+over devices, so it is a table by (kind of card, CPU step, free share step); for tasks of
+several whole cards it is a table by the number of whole cards free. Both are exact, and a
+node's F costs a few look-ups instead of a loop over tasks. Weights are integers that sum to
+``SCALE``, so that no rounding noise ever decides a placement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pool.engine import mig
+from pool.engine.kinds import Kind, Kinds, allows, asked_memory, isolation_for, profile_for
+from pool.engine.types import WHOLE, ReplicaRequest
+
+Ints = NDArray[np.int64]
+SCALE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalMix:
+    """``classes``: the common requests with integer weights that sum to :data:`SCALE`.
+    ``cpu_demand`` and ``gpu_demand``: mean CPU (milli) and GPU (bp) of an observed request."""
+
+    classes: tuple[tuple[ReplicaRequest, int], ...]
+    cpu_demand: float
+    gpu_demand: float
+
+    @staticmethod
+    def observe(observed: Iterable[tuple[ReplicaRequest, float]], coverage: float = 0.95) -> TypicalMix:
+        """Requests by falling weight until ``coverage`` of the whole weight is reached.
+
+        Host memory is left out of a class: fragmentation does not look at it. Raises
+        ValueError for an empty or non-positive mix.
+        """
+        weights: dict[ReplicaRequest, float] = {}
+        for request, weight in observed:
+            if not 0 < weight < float("inf"):
+                raise ValueError(f"weight: {weight!r} is not a positive number")
+            known = replace(request, host_memory_mib=0)
+            weights[known] = weights.get(known, 0.0) + weight
+        if not weights:
+            raise ValueError("observed: a mix needs at least one request")
+        total = sum(weights.values())
+        ordered = sorted(weights.items(), key=lambda item: (-item[1], _order(item[0])))
+        kept = _cover(ordered, total * coverage)
+        cpu = sum(request.cpu_milli * weight for request, weight in ordered) / total
+        gpu = sum(r.devices * r.share_bp * weight for r, weight in ordered) / total
+        return TypicalMix(_integers(kept), cpu, gpu)
+
+
+def _order(request: ReplicaRequest) -> tuple[object, ...]:
+    return (
+        request.devices,
+        request.share_bp,
+        request.memory_mib,
+        request.mig_profile,
+        request.isolation,
+        tuple(sorted(request.models)),
+        request.cpu_milli,
+        request.bandwidth_sensitive,
+    )
+
+
+def _cover(ordered: list[tuple[ReplicaRequest, float]], enough: float) -> list[tuple[ReplicaRequest, float]]:
+    kept: list[tuple[ReplicaRequest, float]] = []
+    covered = 0.0
+    for request, weight in ordered:
+        if covered >= enough:
+            break
+        kept.append((request, weight))
+        covered += weight
+    return kept
+
+
+def _integers(kept: list[tuple[ReplicaRequest, float]]) -> tuple[tuple[ReplicaRequest, int], ...]:
+    """Weights as whole numbers by largest remainder, so that they sum to SCALE exactly."""
+    total = sum(weight for _, weight in kept)
+    exact = [weight * SCALE / total for _, weight in kept]
+    whole = [int(value) for value in exact]
+    by_remainder = sorted(range(len(kept)), key=lambda i: (whole[i] - exact[i], i))
+    for index in by_remainder[: SCALE - sum(whole)]:
+        whole[index] += 1
+    return tuple((request, value) for (request, _), value in zip(kept, whole, strict=True))
+
+
+def _default() -> TypicalMix:
+    shares = ((10_000, 25), (5_000, 20), (2_500, 15), (1_250, 10), (1_000, 5))
+    gangs = ((2, 10), (4, 5), (8, 10))
+    return TypicalMix.observe(
+        [(ReplicaRequest(1, share), weight) for share, weight in shares]
+        + [(ReplicaRequest(count), weight) for count, weight in gangs],
+        coverage=1.0,
+    )
+
+
+DEFAULT_MIX: Final = _default()  # until a pool has seen requests of its own
+
+
+@dataclass(frozen=True, slots=True)
+class MixTables:
+    """A mix compiled for the kinds of card of a fleet; values are share (bp) x weight.
+
+    single[kind, cpu step, share step]: weight of one-device tasks that a card with that free
+    share serves. multi[kind, cpu step, n]: value of n whole free cards to tasks of several.
+    cut[kind, cpu step, occupancy]: value of a card's free MIG slices (empty without MIG).
+    """
+
+    cpu_steps: Ints
+    share_step: Ints
+    single: Ints
+    multi: Ints
+    cut: Ints
+    cpus: int
+    shares: int
+    counts: int
+    states: int
+
+
+def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int) -> MixTables:
+    """The tables of a mix for these kinds and nodes of up to ``most_devices`` cards."""
+    cpu_steps = sorted({request.cpu_milli for request, _ in mix.classes})
+    marks = sorted(
+        {
+            needed
+            for request, _ in mix.classes
+            for kind in kinds.all[1:]
+            if (needed := _least_share(request, kind, kinds)) is not None
+        }
+    )
+    cpus, shares, counts = len(cpu_steps) + 1, len(marks) + 1, most_devices + 1
+    states = max((1 << k.family.units for k in kinds.all if k.family), default=1)
+    single = np.zeros((len(kinds.all), cpus, shares), dtype=np.int64)
+    multi = np.zeros((len(kinds.all), cpus, counts), dtype=np.int64)
+    cut = np.zeros((len(kinds.all), cpus, states), dtype=np.int64)
+    for request, weight in mix.classes:
+        step = cpu_steps.index(request.cpu_milli) + 1
+        for number, kind in enumerate(kinds.all):
+            if request.devices == 0 or not allows(request, kind):
+                continue
+            if isolation_for(request, kinds.all) == "mig":
+                _add_slices(cut[number, step:], request, kind, weight)
+                continue
+            needed = _least_share(request, kind, kinds)
+            if needed is None:
+                continue
+            if needed == WHOLE and request.devices > 1:
+                fits = np.arange(counts) >= request.devices
+                multi[number, step:] += np.where(fits, np.arange(counts) * WHOLE * weight, 0)
+            else:
+                single[number, step:, marks.index(needed) + 1 :] += weight
+    share_step = np.searchsorted(np.array(marks or [WHOLE + 1]), np.arange(WHOLE + 1), "right")
+    return MixTables(
+        cpu_steps=np.array(cpu_steps, dtype=np.int64),
+        share_step=share_step.astype(np.int64),
+        single=single.ravel(),
+        multi=multi.ravel(),
+        cut=cut.ravel(),
+        cpus=cpus,
+        shares=shares,
+        counts=counts,
+        states=states,
+    )
+
+
+def _least_share(request: ReplicaRequest, kind: Kind, kinds: Kinds) -> int | None:
+    """Free share from which a card of this kind serves the request: compute, or its memory
+    seen as a share, whichever is more. None if it never does, or is served by MIG slices."""
+    if request.devices == 0 or not allows(request, kind):
+        return None
+    isolation = isolation_for(request, kinds.all)
+    if isolation == "mig":
+        return None
+    asked = max((asked_memory(request, e) or 0 for e in range(request.devices)), default=0)
+    by_memory = -(-asked * WHOLE // kind.memory_mib)
+    if by_memory > WHOLE:
+        return None
+    return WHOLE if isolation == "exclusive" else max(request.share_bp, by_memory)
+
+
+def _add_slices(cut: Ints, request: ReplicaRequest, kind: Kind, weight: int) -> None:
+    index = profile_for(request, 0, kind)
+    family = kind.family
+    if family is None or index < 0:
+        return
+    share = family.share_bp(family.profiles[index])
+    count = mig.tables(family.key).count[index]
+    cut[:, : len(count)] += count * share * weight

@@ -1,0 +1,57 @@
+"""What this hardware could never hold, asked when a job is submitted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pool.engine.changes import smallest_changes
+from pool.engine.classes import compile_class
+from pool.engine.fleet import Fleet
+from pool.engine.funnel import funnel
+from pool.engine.trying import try_place
+from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
+
+MOST_VERDICTS = 4096
+
+
+def never_fits(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Refused | None:
+    """A refusal if the job would not fit even with every card free and open: a gang larger than
+    the fleet, more memory than any card has, a MIG profile or model that no card has. None if
+    it could run one day."""
+    twin = empty_twin(fleet)
+    outcome = try_place(twin, job, policy)
+    if isinstance(outcome, Placed):
+        return None
+    return Refused(
+        job_key=job.key,
+        failed=funnel(twin, compile_class(twin, outcome.request, 0)),
+        changes=smallest_changes(twin, job, outcome, policy) if policy.explain else (),
+        never=True,
+        role=outcome.name,
+    )
+
+
+def could_never(fleet: Fleet, job: JobRequest, policy: Policy) -> bool:
+    """Whether :func:`never_fits` would refuse; remembered while the hardware stays as it is."""
+    twin = empty_twin(fleet)
+    key = (job.roles, job.min_member)
+    if key not in twin.verdicts:
+        if len(twin.verdicts) >= MOST_VERDICTS:
+            twin.verdicts.clear()
+        twin.verdicts[key] = not isinstance(try_place(twin, job, policy), Placed)
+    return twin.verdicts[key]
+
+
+def empty_twin(fleet: Fleet) -> Fleet:
+    """The same hardware with nothing held and everything open."""
+    if fleet.twin is None or fleet.twin[0] != fleet.hardware:
+        nodes = [
+            replace(
+                node,
+                schedulable=True,
+                devices=tuple(replace(card, schedulable=True) for card in node.devices),
+            )
+            for node in fleet.nodes
+        ]
+        fleet.twin = (fleet.hardware, Fleet.build(nodes, mix=fleet.mix))
+    return fleet.twin[1]

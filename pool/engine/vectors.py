@@ -1,0 +1,80 @@
+"""Score vectors: what a class of requests scores on every node, renewed where nodes changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pool.engine.classes import TaskClass, compile_class
+from pool.engine.fleet import MOST_VECTORS, Fleet
+from pool.engine.kinds import isolation_for
+from pool.engine.picks import NEVER
+from pool.engine.scoring import Scores, score
+from pool.engine.types import Policy, ReplicaRequest
+
+
+@dataclass(slots=True)
+class ScoreVector:
+    """The scores of one class and the position in the change log up to which they hold."""
+
+    task: TaskClass
+    policy: Policy
+    scores: Scores
+    position: int
+
+    def copy(self) -> ScoreVector:
+        """One whose scores can change without this one's changing."""
+        old = self.scores
+        fresh = Scores(old.key.copy(), old.change.copy(), old.column.copy(), old.start.copy())
+        return ScoreVector(self.task, self.policy, fresh, self.position)
+
+    def best(self) -> int | None:
+        """The row that wins, or None if no node can hold the replica."""
+        if not len(self.scores.key):
+            return None
+        row = int(self.scores.key.argmin())
+        return None if self.scores.key[row] == NEVER else row
+
+    def ranked(self, most: int) -> list[int]:
+        """The first ``most`` rows that can hold the replica, best first."""
+        key = self.scores.key
+        rows = np.argsort(key, kind="stable")[:most]
+        return [int(row) for row in rows if key[row] != NEVER]
+
+
+def vector_for(fleet: Fleet, request: ReplicaRequest, tenant: str, trust_group: str, policy: Policy) -> ScoreVector:
+    """The up-to-date score vector of a request. Only soft sharing asks who else is on a card,
+    so only then does every trust group have a vector of its own."""
+    shared = isolation_for(request, fleet.kinds.all) == "vgpu"
+    trust = fleet.trust_number(tenant, trust_group) if shared else 0
+    key = (request, trust, policy.bucket_bp, policy.cpu_tie_percent)
+    fleet.settle()
+    vector = fleet.vectors.pop(key, None)
+    if vector is None and key in fleet.kept_vectors:
+        vector = fleet.kept_vectors[key].copy()
+    if vector is None:
+        task = compile_class(fleet, request, trust)
+        vector = ScoreVector(task, policy, score(fleet, task, policy), fleet.log.mark())
+    _renew(fleet, vector)
+    fleet.vectors[key] = vector  # last used, last in the dictionary
+    if len(fleet.vectors) > MOST_VECTORS:
+        del fleet.vectors[next(iter(fleet.vectors))]
+    return vector
+
+
+def _renew(fleet: Fleet, vector: ScoreVector) -> None:
+    if vector.position == fleet.log.mark():
+        return
+    changed = fleet.log.since(vector.position)
+    vector.position = fleet.log.mark()
+    if changed is None or len(changed) * 2 > len(fleet.nodes):
+        vector.scores = score(fleet, vector.task, vector.policy)
+        return
+    rows: NDArray[np.int64] = np.array(changed, dtype=np.int64)
+    part = score(fleet, vector.task, vector.policy, rows)
+    vector.scores.key[rows] = part.key
+    vector.scores.change[rows] = part.change
+    vector.scores.column[rows] = part.column
+    vector.scores.start[rows] = part.start
