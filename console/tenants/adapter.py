@@ -1,14 +1,41 @@
-"""How allauth behaves here: nobody signs up by themselves, people are known by e-mail."""
+"""How allauth behaves here: nobody signs up by themselves, people are known by e-mail, sign-ins are audited."""
+
+from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
+from console.audit.services import record
+from console.common.actor import Actor, ActorKind
+from console.tenants import queries
 from console.tenants.models import User
 
 
-class AccountAdapter(DefaultAccountAdapter):
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False  # accounts come from console.tenants.services.create_user
 
     def populate_username(self, request: HttpRequest, user: User) -> None:
         user.username = user.public_id
+
+    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
+        record(queries.actor_for_user(user, request), "auth.login", user)
+        response: HttpResponse = super().post_login(request, user, **kwargs)
+        return response
+
+    def logout(self, request: HttpRequest) -> None:
+        if isinstance(request.user, User):
+            record(queries.actor_for_user(request.user, request), "auth.logout", request.user)
+        super().logout(request)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """An unknown address is named too: it is what shows that someone is guessing."""
+        email = str(credentials.get("email") or credentials.get("username") or "")[:150]
+        nobody = Actor(
+            kind=ActorKind.USER,
+            ident="anonymous",
+            label=email,
+            request_id=getattr(request, "request_id", ""),
+            address=queries.client_address(request),
+        )
+        record(nobody, "auth.login", ("user", "unknown"), result="refused")

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -40,6 +41,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     return _response(request, problem, headers)
 
 
+@login_not_required
 def not_found(request: HttpRequest, path: str = "") -> HttpResponse:
     """Answers any address under the API that no room has."""
     problem = _body(404, "not_found", "there is nothing at this address")

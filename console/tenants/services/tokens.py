@@ -12,16 +12,8 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants import secrets
 from console.tenants.models import ApiToken, Tenant, User
+from console.tenants.scopes import SCOPES
 
-SCOPES: tuple[str, ...] = (
-    "jobs:read",
-    "jobs:write",
-    "fleet:read",
-    "fleet:write",
-    "billing:read",
-    "tokens:read",
-    "tokens:write",
-)
 MAX_DAYS = 366
 _MAX_TOKENS = 50
 

@@ -1,0 +1,114 @@
+"""Base views of the API: a list that pages and exports, and POSTs that happen once."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar, TypeVar
+
+from django.db.models import QuerySet
+from django.http.response import HttpResponse, HttpResponseBase
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from console.common import idempotency
+from console.common.actor import Actor
+from console.common.api import params
+from console.common.api.paging import KeysetPagination
+from console.common.api.schema import RoomSchema
+from console.common.exports import FORMATS, Column, export_response
+
+_CHUNK = 500
+_REPLAYED = "Idempotency-Replayed"
+Handler = TypeVar("Handler", bound=Callable[..., HttpResponseBase])
+
+
+class JsonOnly(BaseContentNegotiation):
+    """JSON whatever `Accept` says; `?format=` is ours, for exports."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        kind = request.content_type.partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == kind), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        return JSONRenderer(), "application/json"
+
+
+class ApiView(APIView):
+    """`room` names the scopes that a token needs: `<room>:read` to look, `<room>:write` to change."""
+
+    room: ClassVar[str] = ""
+    content_negotiation_class = JsonOnly
+    schema = RoomSchema()
+
+    @property
+    def actor(self) -> Actor:
+        return self.request._request.actor  # type: ignore[no-any-return, attr-defined]
+
+
+class ListView(ApiView):
+    """GET: the rows that the actor may see, narrowed by typed `filters`, paged; `?format=csv|xlsx` exports all."""
+
+    filters: ClassVar[type[params.Filters]]
+    row: ClassVar[type[BaseSerializer[Any]]]
+    columns: ClassVar[list[Column]]
+    file_name: ClassVar[str]
+    pagination_class = KeysetPagination
+
+    def rows(self, wanted: dict[str, Any]) -> QuerySet[Any]:
+        """The scoped, filtered query; `wanted` holds the filters that were given."""
+        raise NotImplementedError
+
+    def get(self, request: Request, **_: Any) -> HttpResponseBase:
+        wanted = params.read(self.filters, request.query_params)
+        rows = self.rows(wanted)
+        if wanted.get("format", "json") in FORMATS:
+            newest_first = rows.order_by("-pk").iterator(chunk_size=_CHUNK)
+            return export_response(wanted["format"], newest_first, self.columns, self.file_name)
+        pages = KeysetPagination()
+        found = pages.paginate_queryset(rows, request, self)
+        return pages.get_paginated_response(self.row(found, many=True, context={"actor": self.actor}).data)
+
+
+def idempotent(handler: Handler | None = None, *, writes: bool = True) -> Any:
+    """Marks a `post` of an ApiView: it needs an Idempotency-Key and happens once (console.common.idempotency)."""
+
+    def decorate(function: Handler) -> Handler:
+        @wraps(function)
+        def post(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+            key = idempotency.read_key(request.headers)
+            actor = view.actor
+            print_ = idempotency.fingerprint("POST", request.get_full_path(), request._request.body)
+            answer = idempotency.run(
+                f"{actor.ident} {actor.via}",
+                key,
+                print_,
+                lambda: _answer(function(view, request, *args, **kwargs)),
+                writes=writes,
+            )
+            return _response(answer)
+
+        post.idempotent = True  # type: ignore[attr-defined]
+        return post  # type: ignore[return-value]
+
+    return decorate(handler) if handler is not None else decorate
+
+
+def _answer(response: Response) -> idempotency.Answer:
+    body = JSONRenderer().render(response.data) if response.data is not None else b""
+    headers = {"Location": response["Location"]} if response.has_header("Location") else {}
+    return idempotency.Answer(response.status_code, body, headers)
+
+
+def _response(answer: idempotency.Answer) -> HttpResponse:
+    response = HttpResponse(answer.body, status=answer.status, content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    for name, value in answer.headers.items():
+        response[name] = value
+    if answer.replayed:
+        response[_REPLAYED] = "true"
+    return response
