@@ -60,6 +60,10 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.tenants.middleware.ActorMiddleware",
+    # every page asks for a sign-in unless it says @login_not_required; the API has its own permissions
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "console.web.middleware.PreferencesMiddleware",
+    "console.web.middleware.RefusalPagesMiddleware",
 ]
 
 ROOT_URLCONF = "console.urls"
@@ -128,6 +132,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "console.web.errors.csrf_failure"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = SECURE and environment.flag("WEIR_SSL_REDIRECT")

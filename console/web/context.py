@@ -1,36 +1,41 @@
 """The `shell` context processor: all that base.html needs, computed only if a template asks for it."""
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.functional import SimpleLazyObject
 
 from console.common.actor import Actor
 from console.web import navigation, preferences
 
 
-@dataclass(frozen=True, slots=True)
 class Shell:
-    """Read by templates/base.html."""
+    """Read by templates/base.html; each part costs nothing until it is read."""
 
-    theme: str
-    shortcuts: bool
-    zone: str
-    actor: Actor | None
-    menu: list[tuple[navigation.Text, list[navigation.Link]]]
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self.actor: Actor | None = getattr(request, "actor", None)
+
+    @cached_property
+    def preferences(self) -> preferences.Preferences:
+        return preferences.read(self._request)
+
+    @property
+    def theme(self) -> str:
+        return self.preferences.theme
+
+    @property
+    def shortcuts(self) -> bool:
+        return self.preferences.shortcuts
+
+    @cached_property
+    def menu(self) -> list[tuple[navigation.Text, list[navigation.Link]]]:
+        if self.actor is None:
+            return []
+        match = self._request.resolver_match
+        return navigation.menu_for(self.actor, match.view_name if match else "", {})
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """{"shell": Shell, "actor": Actor or None}."""
-    return {"shell": SimpleLazyObject(lambda: _build(request)), "actor": getattr(request, "actor", None)}
-
-
-def _build(request: HttpRequest) -> Shell:
-    chosen = preferences.read(request)
-    actor: Actor | None = getattr(request, "actor", None)
-    match = getattr(request, "resolver_match", None)
-    menu = []
-    if actor is not None:
-        menu = navigation.menu_for(actor, match.view_name if match else "", {})
-    return Shell(chosen.theme, chosen.shortcuts, chosen.zone, actor, menu)
+    return {"shell": Shell(request), "actor": getattr(request, "actor", None)}
