@@ -29,7 +29,7 @@ fmt: setup-dev
 
 # every figure of docs/performance.md; BENCH=tests/bench/one_of_them.py runs one
 bench: setup-dev
-	@for file in $(or $(BENCH),$(filter-out tests/bench/__init__.py,$(wildcard tests/bench/[a-z]*_bench.py tests/bench/bench_*.py))); do \
+	@for file in $(or $(BENCH),$$(grep -l '^if __name__ == "__main__"' tests/bench/*.py)); do \
 		echo "== $$file" && $(PY) -m $$(echo $${file%.py} | tr / .) || exit 1; done
 
 # kill -9 of each process in turn under load, Valkey flushed, the invariants checked after each

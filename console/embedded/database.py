@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import psycopg
 from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 def refuse_deferred(databases: Mapping[str, Mapping[str, Any]]) -> None:
@@ -27,3 +30,13 @@ def refuse_deferred(databases: Mapping[str, Mapping[str, Any]]) -> None:
                 f"DATABASES[{alias!r}]: SQLite must use PRAGMA journal_mode=WAL: "
                 "otherwise each write stops every reader."
             )
+
+
+def ask(connection: BaseDatabaseWrapper, seconds: int = 5) -> None:
+    """Connects once without the pool, which would try in silence for half a minute. Raises OperationalError."""
+    if connection.vendor != "postgresql":
+        return
+    try:
+        psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": seconds}).close()
+    except psycopg.Error as error:
+        raise OperationalError(str(error)) from error

@@ -20,7 +20,7 @@ FOREIGN = re.compile(
             r"(?<![\w./])/(?:work|root|home)/" + r"\w",
             r"(?<![\w./])/tmp/" + "weir/",
             r"pypi\.org|pythonhosted\.org|registry\." + r"npmjs|deb\.debian\.org|files\.python",
-            r"\bcdn\." + r"|unpkg|jsdelivr",
+            r"\bcdn\." + "|unp" + "kg|jsde" + "livr",
         ]
     )
 )

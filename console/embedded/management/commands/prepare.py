@@ -2,15 +2,20 @@
 
 import json
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
-from django.db import Error
+from django.db import Error, connection
 
+from console.embedded.database import ask
 from console.embedded.services import first_operator
 from console.tenants.services import create_sign_in_link
+
+LINK_MINUTES = 60  # time enough to come back to the terminal
 
 
 class Command(BaseCommand):
@@ -24,16 +29,18 @@ class Command(BaseCommand):
         try:
             self._prepare(demo=options["demo"])
         except (Error, ImproperlyConfigured) as error:
-            self._hand_over(failure=str(error).strip().splitlines()[0])
+            self._hand_over(failure=(str(error).strip() or type(error).__name__).splitlines()[0])
             raise CommandError(str(error)) from error
 
     def _prepare(self, demo: bool) -> None:
+        ask(connection)
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", interactive=False, verbosity=0)
         self._hand_over(migrated="yes")
         if demo:
             self._hand_over(step="Demo: tenants, people, queues and prices")
             call_command("seed_demo", verbosity=0)
-        self._hand_over(sign_in=create_sign_in_link(first_operator()))
+        self._hand_over(sign_in=create_sign_in_link(first_operator(), minutes=LINK_MINUTES))
 
     def _hand_over(self, **facts: str) -> None:
         self.stdout.write(json.dumps({"weir": facts}))
