@@ -1,16 +1,11 @@
-"""The start-up check of SQLite, as unit and in a real process."""
+"""The start-up check of SQLite. Case web 19 shows it in real processes."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from console.embedded.database import refuse_deferred
-from tests.embedded.processes import ROOT
 
 GOOD = {"transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode = WAL;"}
 
@@ -42,25 +37,3 @@ def test_anything_but_immediate_is_refused(options: dict[str, Any]) -> None:
 def test_a_rollback_journal_is_refused(command: str | None) -> None:
     with pytest.raises(ImproperlyConfigured, match="must use PRAGMA journal_mode=WAL"):
         refuse_deferred(sqlite(**{**GOOD, "init_command": command}))
-
-
-def test_no_process_starts_with_deferred_transactions(tmp_path: Path) -> None:
-    (tmp_path / "deferred_settings.py").write_text(
-        "from console.settings import *\nDATABASES['default']['OPTIONS']['transaction_mode'] = 'DEFERRED'\n"
-    )
-    env = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "deferred_settings",
-        "PYTHONPATH": str(tmp_path),
-        "WEIR_HOME": str(tmp_path),
-    }
-    env.pop("DATABASE_URL", None)
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "check"],
-        env=env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "SQLite must use transaction_mode IMMEDIATE, not DEFERRED" in done.stderr

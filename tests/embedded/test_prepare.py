@@ -67,5 +67,3 @@ def test_a_database_that_is_not_there_is_told_in_one_line(tmp_path: Any) -> None
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert facts(done.stdout)["failure"]
-
-
