@@ -1,6 +1,32 @@
 """All routes."""
 
-from django.urls import path
-from django.urls.resolvers import URLPattern, URLResolver
+from importlib.util import find_spec
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.urls import include, path
+from django.urls.resolvers import URLPattern, URLResolver
+from django.views.i18n import JavaScriptCatalog
+
+from console.tenants.pages import sign_in
+
+ROOMS = [
+    ("", "console.web.pages"),
+    ("", "pool.scheduling.pages"),
+    ("", "pool.inventory.pages"),
+    ("billing/", "billing.pages"),
+    ("settings/", "console.tenants.pages"),
+    ("audit/", "console.audit.pages"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    *[path(prefix, include(module)) for prefix, module in ROOMS if find_spec(module)],
+    path("signin/<str:token>/", sign_in, name="sign_in_link"),
+    path("accounts/", include("allauth.urls")),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/js/", JavaScriptCatalog.as_view(), name="javascript-catalog"),
+    path("api/v1/", include("console.api_urls")),
+]
+
+handler400 = "console.web.errors.bad_request"
+handler403 = "console.web.errors.forbidden"
+handler404 = "console.web.errors.not_found"
+handler500 = "console.web.errors.server_error"

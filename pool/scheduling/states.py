@@ -39,9 +39,7 @@ class StopReason(TextChoices):
 
 JOB_FINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})
 JOB_ACTIVE = frozenset({JobState.STARTING, JobState.RUNNING, JobState.STOPPING})
-REPLICA_FINAL = frozenset(
-    {ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED, ReplicaState.LOST}
-)
+REPLICA_FINAL = frozenset({ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED, ReplicaState.LOST})
 
 JOB_TRANSITIONS: dict[str, frozenset[str]] = {
     JobState.QUEUED: frozenset({JobState.STARTING, JobState.CANCELLED, JobState.FAILED}),

@@ -27,9 +27,7 @@ class Allocation(models.Model):
     job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="allocations")
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="allocations")
-    device = models.ForeignKey(
-        "inventory.Device", null=True, on_delete=models.PROTECT, related_name="allocations"
-    )
+    device = models.ForeignKey("inventory.Device", null=True, on_delete=models.PROTECT, related_name="allocations")
     isolation = models.CharField(max_length=12, choices=Isolation.choices)
     share_bp = models.PositiveIntegerField(default=0)
     memory_mib = models.PositiveIntegerField(default=0)
@@ -57,12 +55,8 @@ class Allocation(models.Model):
         ]
         indexes = [
             models.Index(fields=["node"], condition=Q(released_at__isnull=True), name="allocation_live_node"),
-            models.Index(
-                fields=["device"], condition=Q(released_at__isnull=True), name="allocation_live_device"
-            ),
-            models.Index(
-                fields=["tenant"], condition=Q(released_at__isnull=True), name="allocation_live_tenant"
-            ),
+            models.Index(fields=["device"], condition=Q(released_at__isnull=True), name="allocation_live_device"),
+            models.Index(fields=["tenant"], condition=Q(released_at__isnull=True), name="allocation_live_tenant"),
         ]
 
     def __str__(self) -> str:

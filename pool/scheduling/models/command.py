@@ -39,9 +39,7 @@ class NodeCommand(models.Model):
     detail = models.CharField(max_length=300, blank=True, default="")
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["replica", "kind"], name="command_once_per_replica_and_kind")
-        ]
+        constraints = [models.UniqueConstraint(fields=["replica", "kind"], name="command_once_per_replica_and_kind")]
         indexes = [
             models.Index(
                 fields=["node", "id"],

@@ -21,9 +21,7 @@ class Job(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="jobs")
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="jobs")
     queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="jobs")
-    submitted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     name = models.CharField(max_length=120)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.BATCH)
     labels = models.JSONField(default=dict, blank=True)

@@ -18,9 +18,7 @@ class Queue(models.Model):
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "que"), editable=False)
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="queues")
-    parent = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
-    )
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="children")
     name = models.SlugField(max_length=64)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     priority = models.SmallIntegerField(default=0)

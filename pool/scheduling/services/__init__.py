@@ -1,12 +1,12 @@
 """Every write of this room, one function an action."""
 
+from pool.scheduling.dry_run import dry_run
 from pool.scheduling.services.commands import claim_commands, command_done
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
 from pool.scheduling.services.lifecycle import replica_ended, replica_started, replicas_lost
-from pool.scheduling.services.placement import commit_refusals, commit_placements
+from pool.scheduling.services.placement import commit_placements, commit_refusals
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
-from pool.scheduling.dry_run import dry_run
 
 __all__ = [
     "cancel_job",

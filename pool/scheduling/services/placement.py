@@ -14,6 +14,7 @@ from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused
 from pool.inventory.models import Device, Node
 from pool.scheduling import wake
+from pool.scheduling.limits import Limit
 from pool.scheduling.models import (
     Allocation,
     Attempt,
@@ -36,7 +37,7 @@ class Choice:
 
     job: Job
     roles: tuple[JobRole, ...]
-    outcome: Placed | Refused
+    outcome: Placed | Refused | Limit
     snapshot: str
     duration_us: int
 
@@ -99,9 +100,7 @@ def _store(kept: list[Choice], epoch: int, now: datetime) -> tuple[list[Replica]
     decisions = Decision.objects.bulk_create([_decision(choice, epoch, now) for choice in kept])
     attempts = Attempt.objects.bulk_create(
         [
-            Attempt(
-                job=choice.job, number=choice.job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now
-            )
+            Attempt(job=choice.job, number=choice.job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now)
             for choice, decision in zip(kept, decisions, strict=True)
         ]
     )
@@ -128,9 +127,7 @@ def _store(kept: list[Choice], epoch: int, now: datetime) -> tuple[list[Replica]
 
 
 def _devices(kept: list[Choice]) -> dict[int, Device]:
-    keys = {
-        device.device_key for choice in kept for replica in _placed(choice).replicas for device in replica.devices
-    }
+    keys = {device.device_key for choice in kept for replica in _placed(choice).replicas for device in replica.devices}
     return {device.pk: device for device in Device.objects.filter(pk__in=keys).select_related("model")}
 
 
@@ -152,7 +149,7 @@ def _decision(choice: Choice, epoch: int, now: datetime) -> Decision:
     )
 
 
-def reasons_of(outcome: Placed | Refused) -> dict[str, Any]:
+def reasons_of(outcome: Placed | Refused | Limit) -> dict[str, Any]:
     """The reasons as JSON: score parts of winner and runner-up, or filter counts and changes."""
     if isinstance(outcome, Placed):
         return {
@@ -160,6 +157,8 @@ def reasons_of(outcome: Placed | Refused) -> dict[str, Any]:
             "runner_up": asdict(outcome.runner_up) if outcome.runner_up else None,
             "considered": outcome.considered,
         }
+    if isinstance(outcome, Limit):
+        return {"limit": asdict(outcome)}
     return {
         "failed": [asdict(item) for item in outcome.failed],
         "changes": [asdict(item) for item in outcome.changes],

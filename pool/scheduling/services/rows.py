@@ -52,9 +52,7 @@ def allocation_rows(replica: Replica, part: ReplicaPlacement, epoch: int, now: d
             **common,
         )
     if part.cpu_milli or part.host_memory_mib:
-        yield Allocation(
-            isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common
-        )
+        yield Allocation(isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common)
 
 
 def interval_row(allocation: Allocation, device: Device, node: Node) -> Interval:

@@ -80,7 +80,9 @@ class Reader:
         if not self.has(name):
             return ()
         value = self.data[name]
-        good = isinstance(value, list) and all(isinstance(v, str) and 0 < len(v) <= longest and is_clean(v) for v in value)
+        good = isinstance(value, list) and all(
+            isinstance(v, str) and 0 < len(v) <= longest and is_clean(v) for v in value
+        )
         if not good:
             self.fail(name, _("must be a list of names"))
             return ()

@@ -1,0 +1,54 @@
+"""The answer of a dry run."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from pool.scheduling.limits import Limit
+
+
+class LimitRow(serializers.Serializer[Limit]):
+    scope = serializers.CharField(help_text="queue or tenant")
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text="share_bp or running_jobs")
+    limit = serializers.IntegerField(allow_null=True)
+    used = serializers.IntegerField()
+    left = serializers.IntegerField(allow_null=True)
+
+
+class PlacementRow(serializers.Serializer[Any]):
+    replica = serializers.IntegerField()
+    role = serializers.CharField()
+    node = serializers.CharField()
+    device_index = serializers.IntegerField()
+    model = serializers.CharField()
+    share_bp = serializers.IntegerField()
+    memory_mib = serializers.IntegerField()
+    isolation = serializers.CharField()
+    mig_profile = serializers.CharField()
+    mig_start = serializers.IntegerField()
+
+
+class FieldReason(serializers.Serializer[Any]):
+    field = serializers.CharField()
+    message = serializers.CharField()
+
+
+class Plan(serializers.Serializer[Any]):
+    fits = serializers.BooleanField(help_text="would start at once")
+    never = serializers.BooleanField(help_text="no state of the present hardware could hold it")
+    placements = PlacementRow(many=True)
+    reasons = serializers.SerializerMethodField()
+    limits = LimitRow(many=True)
+    bites_first = LimitRow(allow_null=True)
+    blocked_by_limit = serializers.BooleanField()
+    price_per_hour = serializers.DecimalField(18, 6, allow_null=True)
+    currency = serializers.CharField()
+    price_missing = serializers.ListField(child=serializers.CharField())
+    refusal = FieldReason(allow_null=True)
+    notes = serializers.ListField(child=serializers.CharField())
+
+    @extend_schema_field({"type": "object", "additionalProperties": True})
+    def get_reasons(self, plan: Any) -> dict[str, Any]:
+        return dict(plan.reasons)

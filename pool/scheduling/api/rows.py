@@ -1,0 +1,208 @@
+"""How rows of this room read in answers. Times are UTC, shares basis points of a card, memory MiB."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from console.common.actor import Actor
+from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
+
+_HIDDEN = "***"
+
+
+class JobRow(serializers.ModelSerializer[Job]):
+    id = serializers.CharField(source="public_id")
+    tenant = serializers.CharField(source="tenant.slug")
+    project = serializers.CharField(source="project.slug")
+    queue = serializers.CharField(source="queue.name")
+    submitted_by = serializers.CharField(source="submitted_by.email", default=None, allow_null=True)
+    max_duration = serializers.SerializerMethodField(help_text="seconds")
+
+    class Meta:
+        model = Job
+        fields = [
+            "id",
+            "name",
+            "tenant",
+            "project",
+            "queue",
+            "kind",
+            "state",
+            "stop_reason",
+            "outcome",
+            "priority",
+            "preemptible",
+            "labels",
+            "total_share_bp",
+            "min_member",
+            "max_duration",
+            "max_retries",
+            "attempt_count",
+            "submitted_by",
+            "created_at",
+            "queued_at",
+            "started_at",
+            "deadline_at",
+            "finished_at",
+        ]
+
+    def get_max_duration(self, job: Job) -> int | None:
+        return int(job.max_duration.total_seconds()) if job.max_duration else None
+
+
+class RoleRow(serializers.ModelSerializer[JobRole]):
+    gpus = serializers.IntegerField(source="devices")
+    models = serializers.ListField(source="models_allowed", child=serializers.CharField())
+    gpu_memory_mib = serializers.ListField(source="memory_mib", child=serializers.IntegerField())
+    memory_mib = serializers.IntegerField(source="host_memory_mib")
+
+    class Meta:
+        model = JobRole
+        fields = [
+            "name",
+            "replicas",
+            "min_replicas",
+            "max_replicas",
+            "gpus",
+            "share_bp",
+            "gpu_memory_mib",
+            "mig_profile",
+            "isolation",
+            "models",
+            "cpu_milli",
+            "memory_mib",
+            "bandwidth_sensitive",
+        ]
+
+
+class AttemptRow(serializers.ModelSerializer[Attempt]):
+    class Meta:
+        model = Attempt
+        fields = ["number", "placed_at", "started_at", "ended_at", "outcome"]
+
+
+class DecisionRow(serializers.ModelSerializer[Decision]):
+    id = serializers.CharField(source="public_id")
+
+    class Meta:
+        model = Decision
+        fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons"]
+
+
+class JobDetail(JobRow):
+    command = serializers.ListField(child=serializers.CharField())
+    environment = serializers.SerializerMethodField(help_text="values are hidden from those who may only look")
+    roles = RoleRow(many=True)
+    attempts = serializers.SerializerMethodField()
+    decision = serializers.SerializerMethodField(help_text="the newest, with its reasons")
+    cloned_from = serializers.CharField(source="cloned_from.public_id", default=None, allow_null=True)
+
+    class Meta(JobRow.Meta):
+        fields = [*JobRow.Meta.fields, "command", "environment", "roles", "attempts", "decision", "cloned_from"]
+
+    @extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
+    def get_environment(self, job: Job) -> dict[str, str]:
+        actor: Actor = self.context["actor"]
+        if actor.may_work_in(job.tenant_id):
+            return dict(job.environment)
+        return dict.fromkeys(job.environment, _HIDDEN)
+
+    @extend_schema_field(AttemptRow(many=True))
+    def get_attempts(self, job: Job) -> Any:
+        return AttemptRow(job.attempts.order_by("-number")[:20], many=True).data
+
+    @extend_schema_field(DecisionRow(allow_null=True))
+    def get_decision(self, job: Job) -> Any:
+        newest = job.decisions.order_by("-id").first()
+        return DecisionRow(newest).data if newest else None
+
+
+class EventRow(serializers.ModelSerializer[JobEvent]):
+    actor = serializers.CharField(source="actor_label")
+
+    class Meta:
+        model = JobEvent
+        fields = ["at", "kind", "params", "actor"]
+
+
+class ReplicaRow(serializers.ModelSerializer[Replica]):
+    id = serializers.CharField(source="public_id")
+    attempt = serializers.IntegerField(source="attempt.number")
+    role = serializers.CharField(source="role.name")
+    node = serializers.CharField(source="node.name")
+
+    class Meta:
+        model = Replica
+        fields = [
+            "id",
+            "attempt",
+            "role",
+            "rank",
+            "node",
+            "state",
+            "exit_code",
+            "exit_detail",
+            "assigned_at",
+            "started_at",
+            "ended_at",
+        ]
+
+
+class DeviceOf(serializers.Serializer[Any]):
+    id = serializers.CharField(source="public_id")
+    index = serializers.IntegerField()
+    uuid = serializers.CharField()
+    model = serializers.CharField(source="model.name")
+
+
+class AllocationRow(serializers.ModelSerializer[Allocation]):
+    id = serializers.CharField(source="public_id")
+    job = serializers.CharField(source="job.public_id")
+    replica = serializers.CharField(source="replica.public_id")
+    tenant = serializers.CharField(source="tenant.slug")
+    node = serializers.CharField(source="node.name")
+    device = DeviceOf(allow_null=True)
+    memory_mib = serializers.IntegerField(help_text="of the device")
+
+    class Meta:
+        model = Allocation
+        fields = [
+            "id",
+            "job",
+            "replica",
+            "tenant",
+            "node",
+            "device",
+            "isolation",
+            "share_bp",
+            "memory_mib",
+            "mig_profile",
+            "mig_start",
+            "mig_size",
+            "cpu_milli",
+            "host_memory_mib",
+            "created_at",
+            "released_at",
+        ]
+
+
+class QueueRow(serializers.ModelSerializer[Queue]):
+    id = serializers.CharField(source="public_id")
+    tenant = serializers.CharField(source="tenant.slug")
+    parent = serializers.CharField(source="parent.name", default=None, allow_null=True)
+
+    class Meta:
+        model = Queue
+        fields = [
+            "id",
+            "tenant",
+            "name",
+            "parent",
+            "state",
+            "priority",
+            "quota_share_bp",
+            "limit_share_bp",
+            "limit_running_jobs",
+            "over_quota_weight",
+        ]

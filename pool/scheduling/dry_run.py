@@ -1,0 +1,154 @@
+"""What would happen if this were submitted now: where, why, at what price, and which limit bites first."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from console.common.actor import Actor
+from console.common.errors import FieldError, NotAllowed
+from pool.engine.types import Placed, Refused
+from pool.inventory.models import Device, Node
+from pool.scheduling import admission, ports
+from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, tightest
+from pool.scheduling.models import Allocation
+from pool.scheduling.places import Place, resolve
+from pool.scheduling.services.placement import reasons_of
+from pool.scheduling.shares import WHOLE, part_of
+from pool.scheduling.spec import JobSpec, parse_job
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPart:
+    """One device part as the actor may see it."""
+
+    replica: int
+    role: str
+    node: str
+    device_index: int
+    model: str
+    share_bp: int
+    memory_mib: int
+    isolation: str
+    mig_profile: str
+    mig_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """`fits`: would start at once. `never`: no state of this hardware could hold it.
+
+    `bites_first` is the limit that would stop it now or, if none does, the one with the least room left.
+    """
+
+    fits: bool
+    never: bool
+    placements: tuple[PlacedPart, ...]
+    reasons: dict[str, Any]
+    limits: tuple[Limit, ...]
+    bites_first: Limit | None
+    blocked_by_limit: bool
+    price_per_hour: Decimal | None = None
+    currency: str = ""
+    price_missing: tuple[str, ...] = ()
+    refusal: FieldError | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
+    """Raises InvalidInput like submit_job would; changes nothing."""
+    if not actor.has_scope("jobs:read"):
+        raise NotAllowed(_("this token may not read jobs: it lacks the scope jobs:read"))
+    parsed = parse_job(spec)
+    place = resolve(actor, parsed)
+    never = admission.shared.never(parsed, place.tenant)
+    outcome = never or admission.shared.decide(parsed, place.tenant)
+    limits = limits_of(place.queue, _usage(place))
+    biting = first_biting(limits, parsed.total_share_bp)
+    parts = _parts(outcome) if isinstance(outcome, Placed) else ()
+    quote = ports.price_quote(place.tenant, _quote_items(parsed, parts))
+    return DryRun(
+        fits=isinstance(outcome, Placed) and biting is None,
+        never=isinstance(outcome, Refused) and outcome.never,
+        placements=tuple(part for part, _ in parts),
+        reasons=reasons_of(outcome),
+        limits=tuple(limits),
+        bites_first=biting or tightest(limits, parsed.total_share_bp),
+        blocked_by_limit=biting is not None,
+        price_per_hour=quote.per_hour if quote else None,
+        currency=quote.currency if quote else "",
+        price_missing=quote.missing if quote else (),
+        refusal=admission.never_error(parsed, never) if never else None,
+        notes=_notes(parsed),
+    )
+
+
+def _usage(place: Place) -> Usage:
+    live = Allocation.objects.filter(released_at__isnull=True, tenant=place.tenant)
+    by_queue = live.values_list("job__queue_id").annotate(total=Sum("share_bp"))
+    queues = {queue: total or 0 for queue, total in by_queue}
+    queue_jobs, tenant_jobs = active_jobs()
+    return Usage(queues, {place.tenant.pk: sum(queues.values())}, queue_jobs, tenant_jobs)
+
+
+def _parts(outcome: Placed) -> list[tuple[PlacedPart, Device]]:
+    keys = {item.device_key for replica in outcome.replicas for item in replica.devices}
+    devices = {device.pk: device for device in Device.objects.filter(pk__in=keys).select_related("model")}
+    names = dict(Node.objects.filter(pk__in={r.node_key for r in outcome.replicas}).values_list("pk", "name"))
+    return [
+        (
+            PlacedPart(
+                replica=number,
+                role=replica.role,
+                node=names[replica.node_key],
+                device_index=devices[item.device_key].index,
+                model=devices[item.device_key].model.name,
+                share_bp=item.share_bp,
+                memory_mib=item.memory_mib,
+                isolation=item.isolation,
+                mig_profile=item.mig_profile,
+                mig_start=item.mig_start,
+            ),
+            devices[item.device_key],
+        )
+        for number, replica in enumerate(outcome.replicas)
+        for item in replica.devices
+    ]
+
+
+def _quote_items(spec: JobSpec, parts: list[tuple[PlacedPart, Device]] | tuple[()]) -> list[ports.QuoteItem]:
+    """Placed: the very parts. Not placed: what was asked, on the first allowed model."""
+    if parts:
+        counted = Counter(_placed_item(part, device) for part, device in parts)
+        return [ports.QuoteItem(*key, count) for key, count in counted.items()]
+    return [
+        ports.QuoteItem(
+            role.models[0] if role.models else None,
+            "exclusive" if role.isolation == "auto" and role.share_bp == WHOLE else _soft(role.isolation),
+            role.share_bp,
+            role.share_bp,
+            WHOLE,
+            role.replicas * role.devices,
+        )
+        for role in spec.roles
+        if role.devices
+    ]
+
+
+def _soft(isolation: str) -> str:
+    return "vgpu" if isolation == "auto" else isolation
+
+
+def _placed_item(part: PlacedPart, device: Device) -> tuple[str, str, int, int, int]:
+    exact = part_of(device.model.mig_family, part.mig_profile, part.share_bp, part.memory_mib, device.memory_mib)
+    return (part.model, part.isolation, part.share_bp, exact.compute_num, exact.compute_den)
+
+
+def _notes(spec: JobSpec) -> tuple[str, ...]:
+    """What a backend cannot enforce is said, not implied."""
+    soft = any(role.share_bp < WHOLE and role.isolation in {"vgpu", "auto"} for role in spec.roles)
+    text = _("A vGPU share is a soft limit: memory and compute are limited by MPS, faults are not isolated.")
+    return (text,) if soft else ()

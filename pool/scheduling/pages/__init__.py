@@ -1,0 +1,21 @@
+"""Pages of jobs and queues. Templates are in templates/scheduling/."""
+
+from django.urls import path
+from django.urls.resolvers import URLPattern
+
+from pool.scheduling.pages import acting, detail, job_list, logs, queues, submitting
+
+app_name = "scheduling"
+urlpatterns: list[URLPattern] = [
+    path("jobs/", job_list.jobs, name="job_list"),
+    path("jobs/export/", job_list.export, name="job_export"),
+    path("jobs/submit/", submitting.submit, name="job_submit"),
+    path("jobs/submit/check/", submitting.check, name="job_check"),
+    path("jobs/<str:public_id>/", detail.job, name="job_detail"),
+    path("jobs/<str:public_id>/log/", logs.poll, name="job_log"),
+    path("jobs/<str:public_id>/log/<str:stream>/", logs.download, name="job_log_file"),
+    path("jobs/<str:public_id>/<str:action>", acting.act, name="job_act"),
+    path("queues/", queues.queues, name="queue_list"),
+    path("queues/export/", queues.export, name="queue_export"),
+    path("queues/<str:public_id>/", queues.queue, name="queue_detail"),
+]

@@ -1,0 +1,180 @@
+"""Why a job runs where it runs, or why it waits: the engine's reasons in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from console.common import formats
+from pool.inventory.models import Node
+
+FILTERS: dict[str, str | Promise] = {
+    "schedulable": gettext_lazy("cordoned, draining, faulty or out of reach"),
+    "model": gettext_lazy("another model than those allowed"),
+    "isolation": gettext_lazy("in another use, or cannot be cut as asked"),
+    "mig_profile": gettext_lazy("no free place for this MIG profile"),
+    "memory": gettext_lazy("too little GPU memory"),
+    "share": gettext_lazy("too little compute share free"),
+    "trust": gettext_lazy("shared with tenants outside the trust group"),
+    "node_cpu": gettext_lazy("its node has too little CPU free"),
+    "node_memory": gettext_lazy("its node has too little memory free"),
+    "node_devices": gettext_lazy("its node has too few such devices"),
+    "gang": gettext_lazy("would do, but not enough of them for the whole gang"),
+}
+FIELDS: dict[str, str | Promise] = {
+    "cpu_milli": gettext_lazy("CPU per replica"),
+    "host_memory_mib": gettext_lazy("memory per replica"),
+    "memory_mib": gettext_lazy("GPU memory"),
+    "share_bp": gettext_lazy("share of a card"),
+    "devices": gettext_lazy("devices per replica"),
+    "min_member": gettext_lazy("replicas that must start together"),
+    "models": gettext_lazy("allowed models"),
+    "mig_profile": gettext_lazy("MIG profile"),
+    "isolation": gettext_lazy("isolation"),
+}
+_TIES: dict[str, str | Promise] = {
+    "free_gpu": gettext_lazy("GPU share left free on the node"),
+    "free_gpu_and_cpu": gettext_lazy("GPU share and CPU left free on the node"),
+}
+_TIE_FULL = 2**20 - 1  # of pool.engine.scoring: a wholly free largest node
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One criterion, best first; `decided`: winner and runner-up differ here first."""
+
+    name: str
+    winner: str
+    other: str
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`rows` of a placement, or `failed` and `changes` of a wait. `failed`: (reason, devices, nodes)."""
+
+    placed: bool
+    summary: str
+    rows: list[Row] = field(default_factory=list)
+    winner: str = ""
+    other: str = ""
+    failed: list[tuple[str, int, int]] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    never: bool = False
+
+
+def explain(reasons: Mapping[str, Any], see_nodes: bool) -> Why:
+    """`see_nodes` False: nodes on which the reader holds nothing are not named."""
+    if "score" in reasons:
+        return _placed(reasons, see_nodes)
+    if "limit" in reasons:
+        return Why(False, limit_text(reasons["limit"]))
+    return _refused(reasons)
+
+
+def _placed(reasons: Mapping[str, Any], see_nodes: bool) -> Why:
+    score, other = reasons["score"], reasons.get("runner_up")
+    considered = int(reasons.get("considered", 0))
+    summary = ngettext(
+        "%(n)s node could hold it.", "%(n)s nodes could hold it; the first criterion that differs decides.", considered
+    ) % {"n": formats.count(considered)}
+    names = _node_names([score, other] if see_nodes and other else [score])
+    return Why(
+        placed=True,
+        summary=summary,
+        rows=_rows(score, other) if other else [],
+        winner=names.get(score["node_key"], _("the chosen node")),
+        other=(names.get(other["node_key"]) or _("the next best node")) if other else "",
+    )
+
+
+def _node_names(scores: list[Mapping[str, Any]]) -> dict[int, str]:
+    return dict(Node.objects.filter(pk__in=[score["node_key"] for score in scores]).values_list("pk", "name"))
+
+
+def _rows(score: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
+    keys = ("bucket", "mode_switch", "tie", "node_index")
+    first = next((key for key in keys if score[key] != other[key]), "")
+    tie = str(_TIES.get(score["tie_rule"], score["tie_rule"]))
+    return [
+        Row(_("Change of fragmentation"), _fragmentation(score), _fragmentation(other), first == "bucket"),
+        Row(_("Card keeps its mode"), _mode(score), _mode(other), first == "mode_switch"),
+        Row(tie, _part(score["tie"]), _part(other["tie"]), first == "tie"),
+        Row(_("Order of nodes"), str(score["node_index"]), str(other["node_index"]), first == "node_index"),
+    ]
+
+
+def _fragmentation(score: Mapping[str, Any]) -> str:
+    cards = Decimal(repr(float(score["fragmentation_change_bp"]))) / 10_000
+    sign = "+" if cards > 0 else "−" if cards < 0 else "±"
+    return _("%(amount)s cards") % {"amount": f"{sign}{number_format(abs(cards), decimal_pos=3)}"}
+
+
+def _mode(score: Mapping[str, Any]) -> str:
+    return _("no") if score["mode_switch"] else _("yes")
+
+
+def _part(tie: int) -> str:
+    return formats.percent(tie, _TIE_FULL)
+
+
+def _refused(reasons: Mapping[str, Any]) -> Why:
+    never = bool(reasons.get("never"))
+    failed = [
+        (str(FILTERS.get(item["filter"], item["filter"])), int(item["devices"]), int(item["nodes"]))
+        for item in reasons.get("failed", [])
+    ]
+    summary = (
+        _("No state of the present hardware can ever hold it.")
+        if never
+        else _("Nothing free holds it now. It starts as soon as something does.")
+    )
+    changes = [change_text(change) for change in reasons.get("changes", [])]
+    return Why(False, summary, failed=failed, changes=changes, never=never)
+
+
+def change_text(change: Mapping[str, Any]) -> str:
+    """One change that would admit the job now: "share of a card: 30 % of a card instead of 1/2 card"."""
+    kind = str(change["kind"])
+    return _("%(what)s: %(after)s instead of %(before)s") % {
+        "what": FIELDS.get(kind, kind),
+        "after": _amount(kind, change["after"]),
+        "before": _amount(kind, change["before"]),
+    }
+
+
+def _amount(kind: str, value: Any) -> str:
+    if not isinstance(value, int):
+        return str(value).replace("|", ", ")
+    units = {
+        "cpu_milli": formats.cpu,
+        "host_memory_mib": formats.memory,
+        "memory_mib": formats.memory,
+        "share_bp": formats.share,
+    }
+    return units[kind](value) if kind in units else formats.count(value)
+
+
+def limit_text(limit: Mapping[str, Any]) -> str:
+    """Which limit holds a job back, and how much of it is used."""
+    values = {
+        "name": limit["name"],
+        "used": limit_amount(limit["kind"], limit["used"]),
+        "limit": limit_amount(limit["kind"], limit["limit"]),
+    }
+    if limit["scope"] == "queue":
+        return _("The limit of queue %(name)s holds it back: %(used)s of %(limit)s in use.") % values
+    return _("The limit of tenant %(name)s holds it back: %(used)s of %(limit)s in use.") % values
+
+
+def limit_amount(kind: str, value: int | None) -> str:
+    if value is None:
+        return _("no limit")
+    if kind == "running_jobs":
+        return ngettext("%(n)s running job", "%(n)s running jobs", value) % {"n": formats.count(value)}
+    return formats.share(value) if value else formats.card_count(0)

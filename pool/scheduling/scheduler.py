@@ -1,0 +1,212 @@
+"""One pass after another: fold in what changed, decide in order, commit in batches.
+
+The loop owns the fleet in memory. Nothing relies on a message: hints make it quick, and the one-second sweep
+finds the same work without them.
+"""
+
+import time
+from collections.abc import Iterable
+from datetime import datetime
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError
+
+from console.common.clock import Clock
+from console.common.clock import now as wall_clock
+from pool.engine.decide import decide
+from pool.engine.types import Hold, Placed, Policy
+from pool.scheduling.limits import Usage, active_jobs, first_biting, limits_of
+from pool.scheduling.mirror import FleetMirror, Held
+from pool.scheduling.mix import observed_mix
+from pool.scheduling.models import Allocation, Queue
+from pool.scheduling.services.placement import Choice, Committed, commit_placements, commit_refusals
+from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.waiting import Waiting, WaitingList
+
+log = structlog.get_logger(__name__)
+
+BATCH = 128  # decisions a commit, at most
+BATCH_S = 0.02  # and no longer than this, so that the first of a batch does not wait for the last
+MIX_S = 600.0
+_QUICK = Policy(explain=False)
+
+
+class Scheduler:
+    """`lease_name` and `epoch` fence every commit; a new holder makes a new Scheduler."""
+
+    def __init__(self, epoch: int, clock: Clock = wall_clock) -> None:
+        self.lease_name = lease_name()
+        self.epoch = epoch
+        self.clock = clock
+        self.mirror = FleetMirror(observed_mix())
+        self.waiting = WaitingList()
+        self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
+        self.mix_at = time.monotonic()
+        self.batch = BATCH
+
+    def sweep(self) -> None:
+        """Everything from the database: node versions, queued jobs, durations, and a full pass."""
+        now = self.clock()
+        expire_jobs(now)
+        if time.monotonic() - self.mix_at > MIX_S:
+            self.mirror.fleet.set_mix(observed_mix())
+            self.mix_at = time.monotonic()
+            self.refused.clear()
+        self.mirror.sync()
+        self.waiting.reconcile()
+        self.run_pass(self.waiting)
+        self.explain()
+
+    def react(self, job_ids: Iterable[int], node_ids: Iterable[int]) -> None:
+        """What a wake-up names: changed nodes let everyone try again, new jobs only themselves."""
+        generation = self.mirror.generation
+        self.mirror.sync_nodes(set(node_ids) & self.mirror.versions.keys())
+        jobs = set(job_ids)
+        self.waiting.load(jobs)
+        if self.mirror.generation != generation:
+            self.run_pass(self.waiting)
+            return
+        self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
+
+    def run_pass(self, candidates: Iterable[Waiting]) -> None:
+        """Decide on each candidate once, committing as batches fill."""
+        usage = self._usage()
+        batch: list[tuple[Choice, tuple[Hold, ...]]] = []
+        began = time.perf_counter()
+        for item in sorted(candidates, key=lambda waiting: waiting.order):
+            if not self._may_try(item, usage):
+                continue
+            choice = self._decide(item)
+            if not isinstance(choice.outcome, Placed):
+                self.refused[item.class_key] = self.mirror.generation
+                continue
+            tenant = item.job.tenant
+            holds = self.mirror.fleet.apply(choice.outcome, tenant.public_id, tenant.trust_key)
+            self._count(item, holds, usage)
+            batch.append((choice, holds))
+            if len(batch) >= self.batch or time.perf_counter() - began > BATCH_S:
+                self._commit(batch)
+                batch, began = [], time.perf_counter()
+        self._commit(batch)
+
+    def explain(self, most: int = 4) -> None:
+        """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
+        usage = self._usage()
+        choices = []
+        for item in self.waiting:
+            if len(choices) >= most:
+                break
+            if item.refused_at == self.mirror.generation:
+                continue
+            item.refused_at = self.mirror.generation
+            choice = self._explain(item, usage)
+            digest = str(choice.outcome)
+            if isinstance(choice.outcome, Placed) or digest == item.explained:
+                continue
+            item.explained = digest
+            choices.append(choice)
+        if choices:
+            commit_refusals(choices, self.epoch, self.clock())
+
+    def _explain(self, item: Waiting, usage: Usage) -> Choice:
+        limit = first_biting(limits_of(item.job.queue, usage), item.job.total_share_bp)
+        if limit is not None:
+            return Choice(item.job, item.roles, limit, self._snapshot(), 0)
+        return self._decide(item, Policy())
+
+    def _may_try(self, item: Waiting, usage: Usage) -> bool:
+        if item.job.queue.state == Queue.State.HELD:
+            return False
+        if self.refused.get(item.class_key) == self.mirror.generation:
+            return False
+        return first_biting(limits_of(item.job.queue, usage), item.job.total_share_bp) is None
+
+    def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
+        began = time.perf_counter_ns()
+        outcome = decide(self.mirror.fleet, item.request, policy)
+        took = (time.perf_counter_ns() - began) // 1000
+        return Choice(item.job, item.roles, outcome, self._snapshot(), took)
+
+    def _snapshot(self) -> str:
+        return f"{self.epoch}.{self.mirror.fleet.version}"
+
+    def _usage(self) -> Usage:
+        queues, tenants = active_jobs() if self._counts_jobs() else ({}, {})
+        return Usage(dict(self.mirror.queue_bp), dict(self.mirror.tenant_bp), queues, tenants)
+
+    def _counts_jobs(self) -> bool:
+        """Whether any limit asks for the number of running jobs: counting them costs a query."""
+        return any(
+            item.job.queue.limit_running_jobs is not None or item.job.tenant.limit_running_jobs is not None
+            for item in self.waiting.jobs.values()
+        )
+
+    def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage) -> None:
+        share = sum(hold.share_bp for hold in holds)
+        queue, tenant = item.job.queue_id, item.job.tenant_id
+        for table, key, more in (
+            (usage.queue_bp, queue, share),
+            (usage.tenant_bp, tenant, share),
+            (usage.queue_jobs, queue, 1),
+            (usage.tenant_jobs, tenant, 1),
+        ):
+            table[key] = table.get(key, 0) + more
+
+    def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
+        if not batch:
+            return
+        now: datetime = self.clock()
+        try:
+            done = commit_placements([choice for choice, _ in batch], self.lease_name, self.epoch, now)
+        except IntegrityError as error:
+            # memory and database differ: believe the database, and find the culprit one by one
+            log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
+            self._forget(batch)
+            self.batch = 1 if self.batch > 1 else BATCH
+            return
+        except BaseException:
+            self._forget(batch)
+            raise
+        self.batch = BATCH
+        self._forget([pair for pair in batch if pair[0].job.pk not in done.job_ids])
+        self._learn(done)
+        for choice, _ in batch:
+            self.waiting.drop(choice.job.pk)
+
+    def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
+        """Give back in memory what was not made durable, and read those nodes again."""
+        for _, holds in batch:
+            for hold in holds:
+                self.mirror.fleet.release(hold)
+                self.mirror.dirty.add(hold.node_key)
+
+    def _learn(self, done: Committed) -> None:
+        by_node: dict[int, dict[int, Held]] = {}
+        for row in done.allocations:
+            by_node.setdefault(row.node_id, {})[row.pk] = Held(_hold(row), row.job.queue_id, row.tenant_id)
+        for node, rows in by_node.items():
+            self.mirror.committed(node, rows, done.versions[node])
+
+
+def lease_name() -> str:
+    """One fenced scheduler a cell."""
+    return f"scheduler.{settings.WEIR_CELL}"
+
+
+def _hold(row: Allocation) -> Hold:
+    tenant = row.job.tenant
+    return Hold(
+        device_key=row.device_id,
+        node_key=row.node_id,
+        share_bp=row.share_bp,
+        memory_mib=row.memory_mib,
+        isolation=row.isolation,
+        mig_profile=row.mig_profile,
+        mig_start=row.mig_start,
+        mig_size=row.mig_size,
+        tenant=tenant.public_id,
+        trust_group=tenant.trust_key,
+        cpu_milli=row.cpu_milli,
+        host_memory_mib=row.host_memory_mib,
+    )
