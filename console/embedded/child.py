@@ -34,7 +34,7 @@ class Child:
 
     def __init__(self, spec: Spec, logs: Path, voice: Voice, listener: Listener | None = None) -> None:
         self.spec, self.voice = spec, voice
-        self.listener = listener or (lambda line: voice.heard(spec.name, line))
+        self.listener = listener or (lambda line: not spec.quiet and voice.heard(spec.name, line))
         self.log = RotatingLog(logs / f"{spec.name}.log")
         self.process: Process | None = None
         self._stopping = asyncio.Event()

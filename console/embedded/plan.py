@@ -62,7 +62,7 @@ def _module(name: str, *words: str) -> list[str]:
 
 
 def _celery(*words: str) -> list[str]:
-    return _module("celery", "-A", "console", *words)
+    return _module("celery", "-q", "-A", "console", *words)
 
 
 def _valkey(options: Options) -> Spec:
@@ -73,6 +73,7 @@ def _valkey(options: Options) -> Spec:
         VALKEY,
         probe=probes.valkey(path),
         watched=True,
+        quiet=True,  # it warns of the system's memory settings at each start; its end is told anyway
         before=partial(valkey.prepare_socket, path),
     )
 

@@ -12,7 +12,7 @@ class Spec:
 
     `probe` tells whether the process answers; with `watched` it is asked every `probe_every` seconds, and a process
     that stops answering is restarted.
-    `before` runs before each start, `env` is added to the supervisor's environment.
+    `quiet`: its lines go to the log file only. `before` runs before each start, `env` is added to the supervisor's environment.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Spec:
     probe: Probe | None = None
     watched: bool = False
     probe_every: float = 5.0
+    quiet: bool = False
     before: Callable[[], None] | None = None
 
 

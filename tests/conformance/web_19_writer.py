@@ -3,20 +3,22 @@
 import os
 import sys
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
-
 import django
-
-django.setup()
-
-from django.db import transaction
-
-from console.audit.services import record
-from console.common.actor import system
-from console.common.models import Lease
 
 
 def main(rounds: int) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+    django.setup()
+    write(rounds)
+
+
+def write(rounds: int) -> None:
+    from django.db import transaction
+
+    from console.audit.services import record
+    from console.common.actor import system
+    from console.common.models import Lease
+
     for number in range(rounds):
         with transaction.atomic():
             # read, then write: what fails under DEFERRED as soon as another wrote in between
