@@ -12,7 +12,8 @@ class Spec:
 
     `probe` tells whether the process answers; with `watched` it is asked every `probe_every` seconds, and a process
     that stops answering is restarted.
-    `quiet`: its lines go to the log file only. `before` runs before each start, `env` is added to the supervisor's environment.
+    `quiet`: its lines go to the log file only. `before` runs before each start.
+    `env` is added to the supervisor's environment.
     """
 
     name: str
