@@ -13,7 +13,7 @@ from pool.scheduling import wake
 from pool.scheduling.models import Job, JobState
 from pool.scheduling.services.events import note
 from pool.scheduling.services.stopping import stop_job
-from pool.scheduling.services.submit import store_job
+from pool.scheduling.services.submit import Also, store_job
 from pool.scheduling.spec import parse_job
 from pool.scheduling.states import JOB_FINAL, StopReason
 
@@ -67,10 +67,10 @@ def retry_job(actor: Actor, job: Job) -> None:
     job.refresh_from_db()
 
 
-def clone_job(actor: Actor, job: Job, changes: dict[str, Any] | None = None) -> Job:
-    """Submits the same request again, with `changes` to its fields, as a new job."""
+def clone_job(actor: Actor, job: Job, changes: dict[str, Any] | None = None, also: Also | None = None) -> Job:
+    """Submits the same request again, with `changes` to its fields, as a new job; `also` as in submit_job."""
     body = {**job.spec, "tenant": job.tenant.slug, **(changes or {})}
-    return store_job(actor, parse_job(body), cloned_from=job)
+    return store_job(actor, parse_job(body), cloned_from=job, also=also)
 
 
 def set_priority(actor: Actor, job: Job, priority: int) -> None:

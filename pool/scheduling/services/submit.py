@@ -1,5 +1,6 @@
 """Submitting work."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,15 +18,19 @@ from pool.scheduling.places import Place, resolve
 from pool.scheduling.spec import JobSpec, canonical, parse_job
 
 
-def submit_job(actor: Actor, spec: dict[str, Any]) -> Job:
+Also = Callable[[Job], None]  # a write that stands or falls with the job: the stored answer of a request
+
+
+def submit_job(actor: Actor, spec: dict[str, Any], also: Also | None = None) -> Job:
     """Checks everything, then stores job, roles, event and audit entry together and wakes the scheduler.
 
+    `also` runs in that transaction; the checks run before it, for they may take longer than a writer should wait.
     Raises InvalidInput naming each wrong field; nothing is stored then.
     """
-    return store_job(actor, parse_job(spec))
+    return store_job(actor, parse_job(spec), also=also)
 
 
-def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None) -> Job:
+def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also: Also | None = None) -> Job:
     """Stores an accepted specification."""
     if not actor.has_scope("jobs:write"):
         raise NotAllowed(_("this token may not submit jobs: it lacks the scope jobs:write"))
@@ -39,6 +44,8 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None) -> Jo
         JobRole.objects.bulk_create(_role_rows(job, spec))
         JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=actor.label)
         audit.record(actor, "job.submit", job, tenant_id=job.tenant_id, after={"name": job.name, "spec": job.spec})
+        if also:
+            also(job)
         wake.scheduler([job.pk])
     return job
 
