@@ -6,6 +6,7 @@ from django.urls import include, path
 from django.urls.resolvers import URLPattern, URLResolver
 from django.views.i18n import JavaScriptCatalog
 
+from console.embedded.health import healthz
 from console.tenants.pages import sign_in
 
 ROOMS = [
@@ -19,6 +20,7 @@ ROOMS = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     *[path(prefix, include(module)) for prefix, module in ROOMS if find_spec(module)],
+    path("healthz", healthz, name="healthz"),
     path("signin/<str:token>/", sign_in, name="sign_in_link"),
     path("accounts/", include("allauth.urls")),
     path("i18n/", include("django.conf.urls.i18n")),

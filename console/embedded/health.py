@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 
 @login_not_required
+@login_not_required
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
