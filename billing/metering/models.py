@@ -40,7 +40,9 @@ class UsageRecord(models.Model):
     charge_num = models.PositiveIntegerField()  # the share of a card that is charged
     charge_den = models.PositiveIntegerField()
     # null: no price held then; rated when one is set, and an invoice is refused until then
-    price = models.ForeignKey("catalog.Price", null=True, on_delete=models.PROTECT, related_name="+")
+    price = models.ForeignKey(
+        "catalog.Price", null=True, on_delete=models.PROTECT, related_name="usage_records"
+    )
     digest = models.CharField(max_length=64)  # SHA-256 of all of the above, canonical
     recorded_at = models.DateTimeField(auto_now_add=True)
 
