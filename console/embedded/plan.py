@@ -111,7 +111,7 @@ def _rest(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
         ),
         Spec(
             "scheduler",
-            _celery("worker", "-Q", "wake", "-P", "solo", "-n", "scheduler@%h", *QUIET),
+            _manage("scheduler"),  # a Celery worker that consumes the wake queue only while it holds the lease
             WORKERS,
             env,
         ),
