@@ -1,8 +1,50 @@
 """All routes of API v1."""
 
-from django.urls import re_path
+from django.contrib.auth.decorators import login_required
+from django.urls import path, re_path
 from django.urls.resolvers import URLPattern
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
+from console.common.api.permissions import HasActor
 from console.common.api.problems import not_found
+from console.tenants import api as tenants
+from pool.inventory import api as inventory
+from pool.nodes import api as nodes
+from pool.scheduling.api import actions, fleet, jobs
 
-urlpatterns: list[URLPattern] = [re_path(r"^(?P<path>.*)$", not_found)]
+_JOB = "jobs/<str:public_id>"
+_schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
+_docs = SpectacularSwaggerSplitView.as_view(url_name="api-schema", permission_classes=[HasActor])
+
+urlpatterns: list[URLPattern] = [
+    path("me", tenants.Me.as_view()),
+    path("tokens", tenants.Tokens.as_view()),
+    path("tokens/<str:public_id>/revoke", tenants.TokenRevoke.as_view()),
+    path("projects", tenants.Projects.as_view()),
+    path("jobs", jobs.Jobs.as_view()),
+    path("jobs/dry-run", jobs.DryRun.as_view()),
+    path(_JOB, jobs.JobPage.as_view()),
+    path(f"{_JOB}/timeline", jobs.JobTimeline.as_view()),
+    path(f"{_JOB}/decisions", jobs.JobDecisions.as_view()),
+    path(f"{_JOB}/replicas", jobs.JobReplicas.as_view()),
+    path(f"{_JOB}/logs", nodes.JobLogs.as_view()),
+    path(f"{_JOB}/cancel", actions.Cancel.as_view()),
+    path(f"{_JOB}/retry", actions.Retry.as_view()),
+    path(f"{_JOB}/requeue", actions.Requeue.as_view()),
+    path(f"{_JOB}/clone", actions.Clone.as_view()),
+    path(f"{_JOB}/priority", actions.Priority.as_view()),
+    path("allocations", fleet.Allocations.as_view()),
+    path("allocations/<str:public_id>", fleet.AllocationPage.as_view()),
+    path("queues", fleet.Queues.as_view()),
+    path("queues/<str:public_id>", fleet.QueuePage.as_view()),
+    path("nodes", inventory.Nodes.as_view()),
+    path("nodes/<str:public_id>", inventory.NodePage.as_view()),
+    path("nodes/<str:public_id>/cordon", inventory.Cordon.as_view()),
+    path("nodes/<str:public_id>/uncordon", inventory.Uncordon.as_view()),
+    path("nodes/<str:public_id>/drain", inventory.Drain.as_view()),
+    path("devices", inventory.Devices.as_view()),
+    path("devices/<str:public_id>", inventory.DevicePage.as_view()),
+    path("schema", _schema, name="api-schema"),
+    path("docs", login_required(_docs), name="api-docs"),
+    re_path(r"^(?P<path>.*)$", not_found),
+]

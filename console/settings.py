@@ -160,6 +160,7 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
 LOCALE_PATHS = [BASE_DIR / "console" / "locale"]
 USE_I18N = True
+FORMAT_MODULE_PATH = ["console.web.locales"]
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_COOKIE_NAME = "weir_language"
@@ -193,6 +194,17 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "JobState": "pool.scheduling.states.JobState",
+        "ReplicaState": "pool.scheduling.states.ReplicaState",
+        "StopReason": "pool.scheduling.states.StopReason",
+        "JobKind": "pool.scheduling.models.Job.Kind",
+        "QueueState": "pool.scheduling.models.Queue.State",
+        "Isolation": "pool.scheduling.models.allocation.Isolation",
+        "IsolationWanted": ["auto", "exclusive", "mig", "vgpu"],
+        "NodeState": "pool.inventory.models.Node.State",
+        "DeviceState": "pool.inventory.models.Device.State",
+    },
 }
 
 # Scheduling, nodes

@@ -12,8 +12,10 @@ gives the key back instead of being stored.
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from django.db import IntegrityError, transaction
 
@@ -35,6 +37,10 @@ class Answer:
     body: bytes
     headers: dict[str, str]
     replayed: bool = False
+
+
+Work = Callable[[Callable[[Answer], None]], Answer | None]
+Mode = Literal["around", "inside", "after"]
 
 
 class KeyMissing(WeirError):
@@ -71,29 +77,32 @@ def fingerprint(method: str, path: str, body: bytes) -> str:
     return hashlib.sha256(b"\n".join([method.encode(), path.encode(), body])).hexdigest()
 
 
-def run(caller: str, key: str, print_: str, work: Callable[[], Answer], *, writes: bool = True) -> Answer:
+def run(caller: str, key: str, print_: str, work: Work, mode: Mode = "around") -> Answer:
     """Runs `work` once for this caller and key, and answers every further call from the store.
 
-    `work` runs inside a transaction with the storing of its answer; with `writes=False` (a dry run) outside, so
-    that a long computation does not hold the one writer of SQLite.
+    `work` gets a function that stores its answer. "around": `work` returns the answer, and runs in one transaction
+    with the storing of it. "inside": `work` calls that function within its own, shorter transaction. "after": `work`
+    changes nothing (a dry run), so its answer is stored when it is done; no transaction is held meanwhile.
     """
     claim = _claim(caller, key, print_)
     if isinstance(claim, Answer):
         return claim
-    row_id, fence = claim
+    stored: list[Answer] = []
+
+    def store(answer: Answer) -> None:
+        _store(*claim, answer)
+        stored.append(answer)
+
     try:
-        if not writes:
-            answer = work()
-            _store(row_id, fence, answer)
-            return answer
-        with transaction.atomic():
-            answer = work()
-            _store(row_id, fence, answer)
-        return answer
+        with transaction.atomic() if mode == "around" else nullcontext():
+            answer = work(store)
+            if answer is not None:
+                store(answer)
     except Exception:
         # nothing happened, so a retry may start at once; where the database is what failed, the claim ends itself
-        _give_back(row_id, fence)
+        _give_back(*claim)
         raise
+    return stored[-1]
 
 
 def purge(now: datetime) -> int:

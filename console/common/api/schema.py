@@ -44,6 +44,12 @@ class RoomSchema(AutoSchema):
         filters = getattr(self.view, "filters", None)
         return [filters] if filters is not None and self.method == "GET" else []
 
+    def _is_list_view(self, serializer: Any = None) -> bool:
+        if self.method != "GET" or not hasattr(self.view, "filters"):
+            return False
+        # asked again for each answer: the problem answers of a list are no lists
+        return serializer is None or isinstance(serializer, (dict, serializers.ListSerializer))
+
     def get_response_serializers(self) -> Any:
         row = getattr(self.view, "row", None)
         if self.method == "GET" and row is not None and hasattr(self.view, "filters"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http.response import HttpResponse, HttpResponseBase
@@ -22,7 +22,6 @@ from console.common.exports import FORMATS, Column, export_response
 
 _CHUNK = 500
 _REPLAYED = "Idempotency-Replayed"
-Handler = TypeVar("Handler", bound=Callable[..., HttpResponseBase])
 
 
 class JsonOnly(BaseContentNegotiation):
@@ -74,26 +73,29 @@ class ListView(ApiView):
         return pages.get_paginated_response(self.row(found, many=True, context={"actor": self.actor}).data)
 
 
-def idempotent(handler: Handler | None = None, *, writes: bool = True) -> Any:
-    """Marks a `post` of an ApiView: it needs an Idempotency-Key and happens once (console.common.idempotency)."""
+def idempotent(handler: Any = None, *, mode: idempotency.Mode = "around") -> Any:
+    """Marks a `post` of an ApiView: it needs an Idempotency-Key and happens once (console.common.idempotency).
 
-    def decorate(function: Handler) -> Handler:
+    With mode "inside" the handler takes a further argument `store` and calls it with its Response inside the
+    transaction of its service.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., HttpResponse]:
         @wraps(function)
         def post(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
             key = idempotency.read_key(request.headers)
-            actor = view.actor
             print_ = idempotency.fingerprint("POST", request.get_full_path(), request._request.body)
-            answer = idempotency.run(
-                f"{actor.ident} {actor.via}",
-                key,
-                print_,
-                lambda: _answer(function(view, request, *args, **kwargs)),
-                writes=writes,
-            )
-            return _response(answer)
+
+            def work(store: Callable[[idempotency.Answer], None]) -> idempotency.Answer | None:
+                if mode == "inside":
+                    kwargs["store"] = lambda response: store(_answer(response))
+                response = function(view, request, *args, **kwargs)
+                return None if response is None else _answer(response)
+
+            return _response(idempotency.run(f"{view.actor.ident} {view.actor.via}", key, print_, work, mode))
 
         post.idempotent = True  # type: ignore[attr-defined]
-        return post  # type: ignore[return-value]
+        return post
 
     return decorate(handler) if handler is not None else decorate
 

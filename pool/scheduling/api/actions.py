@@ -3,7 +3,6 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -11,6 +10,7 @@ from rest_framework.serializers import Serializer
 from console.common.api import params
 from console.common.api.views import ApiView, idempotent
 from pool.scheduling import queries, services
+from pool.scheduling.api.answers import Store, created
 from pool.scheduling.api.fields import JobRequest, PriorityChange
 from pool.scheduling.api.rows import JobRow
 
@@ -62,13 +62,11 @@ class Clone(ApiView):
     room = "jobs"
 
     @extend_schema(request=JobRequest(partial=True), responses={201: JobRow}, operation_id="jobs_clone")
-    @idempotent
-    def post(self, request: Request, public_id: str) -> Response:
+    @idempotent(mode="inside")
+    def post(self, request: Request, public_id: str, store: Store) -> None:
         """Submit the same request again as a new job; fields in the body replace those of the original."""
         job = queries.job_for(self.actor, public_id)
-        clone = services.clone_job(self.actor, job, request.data)
-        location = f"/api/v1/jobs/{clone.public_id}"
-        return Response(JobRow(clone).data, status=status.HTTP_201_CREATED, headers={"Location": location})
+        services.clone_job(self.actor, job, request.data, also=lambda clone: store(created(clone)))
 
 
 class Priority(ApiView):

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +11,7 @@ from console.common.api.params import Filters
 from console.common.api.views import ApiView, ListView, idempotent
 from console.common.exports import Column
 from pool.scheduling import queries, services
+from pool.scheduling.api.answers import Store, created
 from pool.scheduling.api.fields import JobRequest
 from pool.scheduling.api.filters import JobFilters, ReplicaFilters, narrow_jobs
 from pool.scheduling.api.plan import Plan
@@ -51,22 +51,19 @@ class Jobs(ListView):
         return rows.select_related("tenant", "project", "queue", "submitted_by")
 
     @extend_schema(request=JobRequest, responses={201: JobRow}, operation_id="jobs_submit")
-    @idempotent
-    def post(self, request: Request) -> Response:
+    @idempotent(mode="inside")
+    def post(self, request: Request, store: Store) -> None:
         """Submit a job."""
-        job = services.submit_job(self.actor, request.data)
-        location = f"/api/v1/jobs/{job.public_id}"
-        return Response(JobRow(job).data, status=status.HTTP_201_CREATED, headers={"Location": location})
+        services.submit_job(self.actor, request.data, also=lambda job: store(created(job)))
 
 
 class DryRun(ApiView):
     """What would happen if this job were submitted now; nothing is stored."""
 
     room = "jobs"
-    reads_only = True
 
     @extend_schema(request=JobRequest, responses={200: Plan}, operation_id="jobs_dry_run")
-    @idempotent(writes=False)
+    @idempotent(mode="after")
     def post(self, request: Request) -> Response:
         """Where it would go, why, what an hour would cost, and the limit that bites first."""
         return Response(Plan(services.dry_run(self.actor, request.data)).data)
@@ -97,7 +94,7 @@ class JobTimeline(ListView):
     file_name = "timeline"
 
     def rows(self, wanted: dict[str, Any]) -> QuerySet[JobEvent]:
-        return JobEvent.objects.filter(job=queries.job_for(self.actor, self.kwargs["public_id"]))
+        return queries.timeline(self.actor, queries.job_for(self.actor, self.kwargs["public_id"]))
 
 
 class JobDecisions(ListView):
