@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from console.common import clock, ids, lease
+from pool.scheduling.figures import Publisher
 from pool.scheduling.scheduler import Scheduler, lease_name
 from pool.scheduling.services.placement import Fenced
 
@@ -55,6 +56,7 @@ class SchedulerLoop(threading.Thread):
         super().__init__(name="scheduler", daemon=True)
         self.holder, self.epoch = holder, epoch
         self.scheduler = Scheduler(epoch)
+        self.figures = Publisher()
         self.stopping = threading.Event()
         self.lost = False
         self._news = threading.Event()
@@ -81,6 +83,7 @@ class SchedulerLoop(threading.Thread):
                     due = time.monotonic() + SWEEP_S
                     self._renew()
                     self.scheduler.sweep()
+                    self.figures.publish(self.scheduler.mirror.fleet)
                 self._react()
             except Fenced:
                 self.lost = True
