@@ -1,0 +1,17 @@
+"""Every write to the inventory."""
+
+from pool.inventory.services.importing import Count, ImportReport, import_fleet
+from pool.inventory.services.joining import Joined, upsert_node_from_agent, upsert_nodes_from_agents
+from pool.inventory.services.states import set_device_state, set_mig_enabled, set_node_state
+
+__all__ = [
+    "Count",
+    "ImportReport",
+    "Joined",
+    "import_fleet",
+    "set_device_state",
+    "set_mig_enabled",
+    "set_node_state",
+    "upsert_node_from_agent",
+    "upsert_nodes_from_agents",
+]
