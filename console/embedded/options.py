@@ -36,7 +36,12 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--port", type=_port, default=_port(os.environ.get("WEIR_PORT", "8000")), help="its port")
     parse.add_argument("--demo", action="store_true", help="add a demo tenant, a simulated fleet and a life of jobs")
     parse.add_argument("--demo-devices", type=_devices, default=1024, help="size of the simulated fleet (default 1024)")
-    parse.add_argument("--no-agent", dest="agent", action="store_false", help="start no node agent for this machine")
+    parse.add_argument(
+        "--agent",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="run work on this machine too, on simulated devices (default: with --demo)",
+    )
     parse.add_argument("--verbose", action="store_true", help="show every log line of every process")
     parse.add_argument(
         "--min-free-mib",
@@ -59,7 +64,7 @@ def parse(argv: list[str]) -> Options:
         gateway_port=_port(os.environ.get("WEIR_GATEWAY_PORT", "8010")),
         demo=given.demo,
         demo_devices=given.demo_devices,
-        agent=given.agent,
+        agent=given.demo if given.agent is None else given.agent,
         verbose=given.verbose,
         min_free_mib=given.min_free_mib,
     )

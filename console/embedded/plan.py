@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from console.embedded import preflight, probes, valkey
+from console.embedded import guests, preflight, probes, valkey
 from console.embedded.options import BASE_DIR, Options
 from console.embedded.spec import Spec
 
 Facts = Mapping[str, str]
 
-# One thread for NumPy and few malloc arenas: eight small processes share this machine
+# one thread for NumPy and few malloc arenas: eight small processes share this machine
+# no gossip between workers: it is chatter on a machine with one of each
+QUIET = ("--without-gossip", "--without-mingle")
 LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2", "PYTHONUNBUFFERED": "1"}
 
 VALKEY, GROUND, SERVERS, WORKERS, GUESTS = range(5)  # stages, in the order of their start
@@ -26,7 +28,6 @@ class Plan:
     prepare: Spec
     first: Sequence[Spec]
     rest: Callable[[Facts], Sequence[Spec]]
-    notes: Sequence[str] = ()
 
 
 def build(options: Options) -> Plan:
@@ -37,10 +38,9 @@ def build(options: Options) -> Plan:
         env["REDIS_URL"] = f"unix://{valkey.socket_path(options.home)}"
     return Plan(
         valkey=server,
-        prepare=Spec("prepare", _manage("prepare", *(["--demo"] if options.demo else [])), GROUND, env),
+        prepare=Spec("prepare", _manage("prepare", *guests.wishes(options)), GROUND, env),
         first=[_web(options, env)],
         rest=partial(_rest, options, env),
-        notes=_notes(options),
     )
 
 
@@ -57,12 +57,8 @@ def _manage(*words: str) -> list[str]:
     return [sys.executable, str(BASE_DIR / "manage.py"), *words]
 
 
-def _module(name: str, *words: str) -> list[str]:
-    return [sys.executable, "-m", name, *words]
-
-
 def _celery(*words: str) -> list[str]:
-    return _module("celery", "-q", "-A", "console", *words)
+    return [sys.executable, "-m", "celery", "-q", "-A", "console", *words]
 
 
 def _valkey(options: Options) -> Spec:
@@ -84,14 +80,13 @@ def _web(options: Options, env: Mapping[str, str]) -> Spec:
     host = options.host if both else preflight.addresses(options.host)[0][1]
     return Spec(
         "web",
-        _module(
-            "uvicorn",
-            "console.asgi:application",
+        [
+            *(sys.executable, "-m", "uvicorn", "console.asgi:application"),
             *("--host", host, "--port", str(options.port)),
             *("--no-access-log", "--log-level", "warning", "--no-server-header"),
             *("--ws-per-message-deflate", "false", "--ws-max-queue", "4", "--ws-max-size", "65536"),
             *("--timeout-graceful-shutdown", "3"),
-        ),
+        ],
         SERVERS,
         env,
         probe=probes.http(preflight.addresses(options.host)[0][1], options.port, "/healthz"),
@@ -100,40 +95,12 @@ def _web(options: Options, env: Mapping[str, str]) -> Spec:
 
 
 def _rest(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
-    specs = [
-        Spec(
-            "gateway",
-            _manage("gateway"),
-            SERVERS,
-            env,
-            probe=probes.listens(options.gateway_host, options.gateway_port),
-            watched=True,
-        ),
-        Spec(
-            "scheduler",
-            _manage("scheduler"),  # a Celery worker that consumes the wake queue only while it holds the lease
-            WORKERS,
-            env,
-        ),
-        Spec(
-            "worker",
-            _celery("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET),
-            WORKERS,
-            env,
-        ),
+    gate = probes.listens(options.gateway_host, options.gateway_port)
+    worker = ("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET)
+    return [
+        Spec("gateway", _manage("gateway"), SERVERS, env, probe=gate, watched=True),
+        Spec("scheduler", _manage("scheduler"), WORKERS, env),
+        Spec("worker", _celery(*worker), WORKERS, env),
         Spec("beat", _celery("beat", "-s", str(options.home / "beat"), "--pidfile="), WORKERS, env),
+        *guests.specs(options, {**env, **LEAN}, facts, GUESTS),
     ]
-    return specs + _guests(options, env, facts)
-
-
-# no gossip between workers: it is chatter on a machine with one of each
-QUIET = ("--without-gossip", "--without-mingle")
-
-
-def _guests(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
-    """The processes that only look at the control plane from outside: agents, the demo's fleet and its life of jobs."""
-    return []
-
-
-def _notes(options: Options) -> list[str]:
-    return []

@@ -93,8 +93,6 @@ class Supervisor:
         say(f"Weir is ready after {seconds:.1f} s: {self.options.url}")
         if link := self.facts.get("sign_in"):
             say(f"Sign in with this link, which works once: {self.options.url}{link}")
-        for line in self.plan.notes:
-            say(line)
         say(f"Logs: {self.logs}    Stop: Ctrl-C")
         say("")
 

@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -11,6 +14,10 @@ from django.test import Client
 from console.audit.models import AuditEntry
 from console.embedded.services import FIRST_OPERATOR, first_operator
 from console.tenants.models import User
+from pool.nodes.models import Agent, JoinToken
+from pool.nodes.services.enrolment import digest
+from tests import factories
+from tests.embedded.processes import ROOT
 
 
 def facts(output: str) -> dict[str, str]:
@@ -55,15 +62,28 @@ def test_hands_over_a_link_that_signs_in_once(client: Client) -> None:
 
 
 def test_a_database_that_is_not_there_is_told_in_one_line(tmp_path: Any) -> None:
-    import os
-    import subprocess
-    import sys
-
-    from tests.embedded.processes import ROOT
-
     env = {**os.environ, "WEIR_HOME": str(tmp_path), "DATABASE_URL": f"postgresql://weir@/weir?host={tmp_path}"}
     words = [sys.executable, str(ROOT / "manage.py"), "prepare"]
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert facts(done.stdout)["failure"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_gives_join_tokens_only_to_who_is_not_in_yet() -> None:
+    out = io.StringIO()
+    call_command("prepare", agent_node="here", agent_joins=True, fleet_nodes=4, stdout=out)
+    got = facts(out.getvalue())
+    tokens = {token.digest: token for token in JoinToken.objects.select_related("site")}
+    agent, fleet = tokens[digest(got["agent_token"])], tokens[digest(got["fleet_token"])]
+    assert (agent.site.name, agent.name_prefix, agent.uses_left) == ("local", "here", 1)
+    assert (fleet.site.name, fleet.name_prefix, fleet.uses_left) == ("demo", "demo-", 4)
+    for name in ("here", *(f"demo-{number:04d}" for number in range(4))):
+        Agent.objects.create(node=factories.make_node(name, devices=1), credential_digest="x")
+    again = io.StringIO()
+    call_command("prepare", agent_node="here", agent_joins=False, fleet_nodes=4, stdout=again)
+    assert {"agent_token", "fleet_token"} & facts(again.getvalue()).keys() == set()
+    lost = io.StringIO()
+    call_command("prepare", agent_node="here", agent_joins=True, stdout=lost)
+    assert "agent_token" in facts(lost.getvalue())

@@ -12,9 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 
 from console.embedded.database import ask
-from console.embedded.services import first_operator
+from console.embedded.services import first_operator, join_token, joined
 from console.tenants.services import create_sign_in_link
 
+LOCAL_SITE, FLEET_SITE, FLEET_PREFIX = "local", "demo", "demo-"
 LINK_MINUTES = 60  # time enough to come back to the terminal
 
 
@@ -24,23 +25,33 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--demo", action="store_true", help="also make the demo tenant, its people and queues")
+        parser.add_argument("--agent-node", default="", metavar="NAME", help="a node agent of this name will dial in")
+        parser.add_argument("--agent-joins", action="store_true", help="it has no credential yet")
+        parser.add_argument("--fleet-nodes", type=int, default=0, metavar="N", help="size of the simulated fleet")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            self._prepare(demo=options["demo"])
+            self._prepare(options)
         except (Error, ImproperlyConfigured) as error:
             self._hand_over(failure=(str(error).strip() or type(error).__name__).splitlines()[0])
             raise CommandError(str(error)) from error
 
-    def _prepare(self, demo: bool) -> None:
+    def _prepare(self, options: dict[str, Any]) -> None:
         ask(connection)
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", interactive=False, verbosity=0)
         self._hand_over(migrated="yes")
-        if demo:
+        if options["demo"]:
             self._hand_over(step="Demo: tenants, people, queues and prices")
             call_command("seed_demo", verbosity=0)
         self._hand_over(sign_in=create_sign_in_link(first_operator(), minutes=LINK_MINUTES))
+        self._let_in(options["agent_node"], options["agent_joins"], options["fleet_nodes"])
+
+    def _let_in(self, node: str, joins: bool, fleet: int) -> None:
+        if node and (joins or not joined(node)):
+            self._hand_over(agent_token=join_token(LOCAL_SITE, 1, node))
+        if fleet > joined(FLEET_PREFIX):
+            self._hand_over(fleet_token=join_token(FLEET_SITE, fleet, FLEET_PREFIX))
 
     def _hand_over(self, **facts: str) -> None:
         self.stdout.write(json.dumps({"weir": facts}))
