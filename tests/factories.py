@@ -10,8 +10,8 @@ from pool.scheduling.models import Job, JobRole, Queue
 
 _numbers = count(1)
 KNOWN = {
-    "H100-80GB": ("nvidia", 81559, "H100 80GB"),
-    "A100-40GB": ("nvidia", 40960, "A100 40GB (PCIe/SXM4)"),
+    "H100-80GB": ("nvidia", 81559, "H100-80GB"),
+    "A100-40GB": ("nvidia", 40960, "A100-40GB"),
     "T4": ("nvidia", 15360, ""),
 }
 
