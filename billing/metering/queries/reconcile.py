@@ -1,0 +1,197 @@
+"""I3, checked: capacity x time = billed + running + idle, for compute and memory, in exact microseconds.
+
+`billed` is read from usage records and `held` from intervals, each on its own; where they differ, the seconds
+are unexplained and the intervals are named. Idle is what no interval held, time in which a card was faulty or
+out of reach included.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Min, Q
+
+from billing.metering.models import UsageRecord
+from billing.metering.queries.clip import sums
+from billing.rating.calendar import microseconds
+from pool.inventory.models import Device
+from pool.scheduling.models import Interval
+
+Group = tuple[str, str]  # (site, model)
+
+
+@dataclass(slots=True)
+class Balance:
+    """Card-microseconds of one resource. `capacity` = billed + running + idle + unexplained, always."""
+
+    capacity: Fraction = Fraction(0)
+    billed: Fraction = Fraction(0)
+    running: Fraction = Fraction(0)  # held by work that runs, not in records yet
+    held: Fraction = Fraction(0)
+
+    @property
+    def idle(self) -> Fraction:
+        return self.capacity - self.held
+
+    @property
+    def unexplained(self) -> Fraction:
+        return self.held - self.billed - self.running
+
+
+@dataclass(slots=True)
+class GroupBalance:
+    site: str
+    model: str
+    devices: int = 0
+    compute: Balance = field(default_factory=Balance)
+    memory: Balance = field(default_factory=Balance)
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """An interval whose records say another time than was held, or a device that was held beyond its capacity."""
+
+    kind: str  # "interval" or "device"
+    public_id: str
+    held_us: int
+    billed_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """`holds` is I3 for [start, end)."""
+
+    start: datetime
+    end: datetime
+    groups: list[GroupBalance]
+    mismatches: list[Mismatch]
+
+    @property
+    def holds(self) -> bool:
+        return not self.mismatches and all(
+            not balance.unexplained and balance.idle >= 0
+            for group in self.groups
+            for balance in (group.compute, group.memory)
+        )
+
+
+def reconcile(start: datetime, end: datetime) -> Reconciliation:
+    """By site and model, for [start, end); `end` may be now. Platform-wide: for operators, finance and checks."""
+    groups: dict[Group, GroupBalance] = {}
+    _add_capacity(groups, start, end)
+    billed = {
+        key[0]: length for key, length in sums(UsageRecord.objects.all(), start, end, ("interval_id",)).items()
+    }
+    parts: dict[_Part, list[int]] = defaultdict(lambda: [0, 0, 0])
+    cards: Counter[tuple[int, int, int]] = Counter()
+    mismatches = []
+    for row in _held(start, end, billed):
+        running_us = max(0, row.held_us - row.billed_us) if row.runs else 0
+        amounts = parts[row.part]
+        amounts[0] += row.held_us
+        amounts[1] += row.billed_us
+        amounts[2] += running_us
+        cards[row.device_id, row.part.compute_num, row.part.compute_den] += row.held_us
+        if row.held_us != row.billed_us + running_us:
+            mismatches.append(Mismatch("interval", row.public_id, row.held_us, row.billed_us))
+    for part, amounts in parts.items():
+        group = _group(groups, part.site, part.model)
+        _add(group.compute, Fraction(part.compute_num, part.compute_den), amounts)
+        _add(group.memory, Fraction(part.memory_num, part.memory_den), amounts)
+    mismatches += _oversold(cards, start, end)
+    return Reconciliation(start, end, [groups[key] for key in sorted(groups)], mismatches)
+
+
+class _Part(NamedTuple):
+    site: str
+    model: str
+    compute_num: int
+    compute_den: int
+    memory_num: int
+    memory_den: int
+
+
+class _Row(NamedTuple):
+    public_id: str
+    device_id: int
+    part: _Part
+    held_us: int
+    billed_us: int
+    runs: bool
+
+
+_COLUMNS = (
+    "pk",
+    "public_id",
+    "device_id",
+    "started_at",
+    "ended_at",
+    "site__name",
+    "model_name",
+    "compute_num",
+    "compute_den",
+    "memory_num",
+    "memory_den",
+)
+
+
+def _held(start: datetime, end: datetime, billed: dict[int, int]) -> Iterator[_Row]:
+    """Every interval that touches [start, end), and every other one that something is billed for there."""
+    touching = Q(started_at__lt=end) & (Q(ended_at__isnull=True) | Q(ended_at__gt=start))
+    seen = set()
+    for row in Interval.objects.filter(touching).values_list(*_COLUMNS).iterator(chunk_size=5000):
+        seen.add(row[0])
+        yield _row(row, start, end, billed)
+    strangers = [pk for pk, length in billed.items() if length and pk not in seen]
+    for begin in range(0, len(strangers), 500):
+        for row in Interval.objects.filter(pk__in=strangers[begin : begin + 500]).values_list(*_COLUMNS):
+            yield _row(row, start, end, billed)
+
+
+def _row(row: tuple[Any, ...], start: datetime, end: datetime, billed: dict[int, int]) -> _Row:
+    pk, public_id, device_id, started_at, ended_at, *part = row
+    begins, ends = max(started_at, start), min(ended_at or end, end)
+    held_us = max(0, microseconds(begins, ends))
+    return _Row(public_id, device_id, _Part(*part), held_us, billed.get(pk, 0), ended_at is None)
+
+
+def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datetime) -> None:
+    """Cards x time since their node was added, or since the first thing that was held on it."""
+    first = dict(Interval.objects.values_list("device__node_id").annotate(first=Min("started_at")))
+    rows = Device.objects.values_list(
+        "node_id", "node__created_at", "node__site__name", "model__name"
+    ).annotate(count=Count("pk"))
+    for node_id, created_at, site, model, count in rows:
+        born = min(created_at, first.get(node_id, created_at))
+        group = _group(groups, site, model)
+        group.devices += count
+        length = count * max(0, microseconds(max(born, start), end))
+        group.compute.capacity += length
+        group.memory.capacity += length
+
+
+def _oversold(
+    cards: Counter[tuple[int, int, int]], start: datetime, end: datetime
+) -> Iterator[Mismatch]:
+    """Cards that were held for more than the whole of the time."""
+    held: dict[int, Fraction] = defaultdict(Fraction)
+    for (device_id, num, den), length in cards.items():
+        held[device_id] += Fraction(num, den) * length
+    capacity = microseconds(start, end)
+    over = {pk: amount for pk, amount in held.items() if amount > capacity}
+    for pk, public_id in Device.objects.filter(pk__in=over).values_list("pk", "public_id"):
+        yield Mismatch("device", public_id, int(over[pk]), capacity)
+
+
+def _group(groups: dict[Group, GroupBalance], site: str, model: str) -> GroupBalance:
+    return groups.setdefault((site, model), GroupBalance(site, model))
+
+
+def _add(balance: Balance, share: Fraction, amounts: list[int]) -> None:
+    held, billed, running = amounts
+    balance.held += share * held
+    balance.billed += share * billed
+    balance.running += share * running
