@@ -104,15 +104,15 @@ class InvoiceLine(models.Model):
 
 
 class BilledUsage(models.Model):
-    """Which line a usage record is on. The primary key is the record: the database refuses to bill it twice."""
+    """Which invoice a usage record is on. The primary key is the record: the database refuses to bill it twice.
+
+    Its line is the one of the record's project, product and price.
+    """
 
     record = models.OneToOneField(
         "metering.UsageRecord", primary_key=True, on_delete=models.PROTECT, related_name="billed"
     )
-    line = models.ForeignKey(InvoiceLine, on_delete=models.PROTECT, related_name="billed_usage")
     invoice = models.ForeignKey(Invoice, on_delete=models.PROTECT, related_name="billed_usage")
 
     def __str__(self) -> str:
-        return f"{self.record_id} on {self.line_id}"
-
-
+        return f"{self.record_id} on {self.invoice_id}"

@@ -1,0 +1,35 @@
+"""Celery task of invoices. Drafting is idempotent and goes on where a killed run stopped."""
+
+from datetime import date, timedelta
+
+import structlog
+from celery import shared_task
+
+from billing import config
+from billing.invoices import building, queries, services
+from billing.rating.calendar import first_of, local_day
+from console.common import clock
+from console.common.actor import system
+from console.common.errors import Conflict
+from console.tenants.models import Tenant
+
+log = structlog.get_logger("weir.billing")
+
+
+@shared_task(name="billing.invoices.tasks.draft_last_month")
+def draft_last_month() -> None:
+    """Drafts last month's invoice of every tenant with usage. Beat sends it daily; one message a tenant follows."""
+    today = local_day(clock.now(), config.zone())
+    month = first_of(first_of(today) - timedelta(days=1))
+    for tenant in queries.tenants_with_usage(month, building.last_day(month)):
+        draft.delay(tenant.pk, month.isoformat())
+
+
+@shared_task(name="billing.invoices.tasks.draft")
+def draft(tenant_id: int, month: str) -> None:
+    """Brings one draft up to date; an invoice that was issued meanwhile is left alone."""
+    tenant = Tenant.objects.get(pk=tenant_id)
+    try:
+        services.refresh(system("invoices", via="monthly draft"), tenant, date.fromisoformat(month))
+    except Conflict as refusal:
+        log.info("draft left alone", tenant=tenant.public_id, month=month, why=refusal.code)
