@@ -78,7 +78,7 @@ def _facts(name: str, row: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         "cpu_milli": int(row.get("cpu_milli") or 128_000),
         "memory_mib": int(row.get("memory_mib") or 1_048_576),
-        "labels": {"weir/address": name, "weir/simulated": "true", **(row.get("labels") or {})},
+        "labels": {"address": name, "simulated": "true", **(row.get("labels") or {})},
         "pod": row.get("pod") or None,
         "switch": row.get("switch") or None,
         "rack": row.get("rack") or None,

@@ -66,7 +66,7 @@ def server(arguments: argparse.Namespace) -> Server:
 
 def node_facts(arguments: argparse.Namespace) -> dict[str, Any]:
     """Raises ValueError for a label without a value."""
-    labels = {"weir/address": arguments.address or _own_address(arguments.server)}
+    labels = {"address": arguments.address or _own_address(arguments.server)}
     for label in arguments.label:
         name, equals, value = label.partition("=")
         if not equals or not name:

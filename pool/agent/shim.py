@@ -29,7 +29,7 @@ from pool.agent import boottime, capped, processes, records
 
 TICK_S = 0.5
 LEASE_GRACE_S = 2.0  # after the lease the server may give the device away: be quick
-OUTPUT_NEWS_S = 0.02
+OUTPUT_NEWS_S = 0.1  # a line at a time would be a row at a time
 READ = 1 << 16
 STREAMS = ("stdout", "stderr")
 

@@ -1,0 +1,210 @@
+"""The gateway: agents dial in, everything they say is checked, and nothing here waits for the database."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+from django.db import DatabaseError
+
+from console.common import clock
+from console.common.errors import WeirError
+from pool.agent import protocol
+from pool.agent.protocol import LogPiece, ProtocolError, Report
+from pool.nodes.frames import run_frames
+from pool.nodes.gateway.connection import Connection, Hello, parse, read_hello, refuse
+from pool.nodes.gateway.database import DatabaseThread
+from pool.nodes.gateway.delivery import Delivery
+from pool.nodes.gateway.life import Life
+from pool.nodes.gateway.live import Live
+from pool.nodes.gateway.logroom import Logroom
+from pool.nodes.gateway.measures import Measures
+from pool.nodes.gateway.newsroom import Newsroom
+from pool.nodes.gateway.reconciler import Reconciler
+from pool.nodes.options import GatewayOptions
+from pool.nodes.services import close_session, open_session
+
+log = structlog.get_logger(__name__)
+ROUND_S = 1.0
+STATS_S = 60.0
+
+
+class Gateway:
+    """`run` serves until `stop` is called, or raises what broke."""
+
+    def __init__(self, options: GatewayOptions, valkey_url: str, *, frames: bool = True) -> None:
+        self.options, self._frames = options, frames
+        self.connections: dict[int, Connection] = {}
+        self.ready = asyncio.Event()
+        self.port = options.port
+        self._stop = asyncio.Event()
+        self._background: set[asyncio.Task[None]] = set()
+        # three lines to the database: ends of work must not wait behind output, nor joins hold up either
+        self.urgent, self.bulk, self.doors = (DatabaseThread(name) for name in ("urgent", "bulk", "doors"))
+        self.live = Live(valkey_url)
+        self.newsroom = Newsroom(self.urgent, self._tell_job)
+        self.delivery = Delivery(self.urgent, self.connections)
+        self.logroom = Logroom(self.bulk, options.log_bytes, self._tell_job)
+        self.measures = Measures(self.bulk, self.live)
+        self.reconciler = Reconciler(self.bulk, self.live)
+        self.life = Life(options, self.bulk, self.live, self.connections)
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Raises OSError when the address cannot be had."""
+        server = await asyncio.start_server(
+            self._serve, self.options.host, self.options.port, ssl=self.options.tls(), backlog=1024
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        log.info("gateway_listens", host=self.options.host, port=self.port)
+        self.ready.set()
+        try:
+            async with asyncio.TaskGroup() as group:
+                works = [group.create_task(work) for work in self._works()]
+                await self._stop.wait()
+                for work in works:
+                    work.cancel()
+        finally:
+            await self._shut(server)
+
+    def _works(self) -> list[Coroutine[Any, Any, None]]:
+        works = [
+            self.newsroom.run(),
+            self.delivery.run(),
+            self.logroom.run(),
+            self._rounds(),
+            self._listen_for_commands(),
+            self._tell_stats(),
+        ]
+        return [*works, run_frames(self._stop)] if self._frames else works
+
+    async def _shut(self, server: asyncio.Server) -> None:
+        server.close()
+        for connection in list(self.connections.values()):
+            connection.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(5):
+                while self.connections:
+                    await asyncio.sleep(0.01)
+        for thread in (self.urgent, self.bulk, self.doors):
+            await thread.close()
+        await self.live.close()
+
+    # -- one connection
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        address = str((writer.get_extra_info("peername") or ("",))[0])
+        connection = None
+        try:
+            hello = await read_hello(reader, address)
+            connection = await self._let_in(hello, writer)
+            await self._welcome(connection)
+            await self._converse(connection, reader)
+        except (ProtocolError, WeirError) as error:
+            name = connection.session.name if connection else ""
+            log.warning("agent_refused", address=address, node=name, error=str(error))
+            refuse(writer, error)
+        except (OSError, EOFError, TimeoutError, DatabaseError) as error:
+            log.info("agent_gone", address=address, error=repr(error))
+        finally:
+            writer.close()
+            if connection is not None:
+                await self._part(connection)
+
+    async def _let_in(self, hello: Hello, writer: asyncio.StreamWriter) -> Connection:
+        now = clock.now()
+        session = await self.doors.run(open_session, hello.message, hello.address, now, self.options.stale_s)
+        connection = Connection(session, writer, hello.memory_mib, now, hello.replicas, indexes=hello.indexes)
+        older = self.connections.get(session.node_id)
+        if older is not None and older.session.number > session.number:
+            raise ProtocolError("a newer connection of this node has taken over")
+        self.connections[session.node_id] = connection
+        if older is not None:
+            older.close()
+        return connection
+
+    async def _welcome(self, connection: Connection) -> None:
+        session = connection.session
+        connection.send(
+            {
+                "type": "welcome",
+                "credential": session.credential,
+                "node": session.node_public_id,
+                "session": session.number,
+                "lease_s": self.options.lease_s,
+                "report_s": self.options.report_s,
+            }
+        )
+        log.debug("node_connected", node=session.name, session=session.number)
+        await self.reconciler.greet(connection)
+        self.delivery.wake([session.node_id])
+
+    async def _converse(self, connection: Connection, reader: asyncio.StreamReader) -> None:
+        while True:
+            kind, body = await protocol.read_frame(reader)
+            said = parse(kind, body)
+            if isinstance(said, Report):
+                await self._on_report(connection, said)
+            elif isinstance(said, LogPiece):
+                await self.logroom.put(connection, said)
+            else:
+                await self._on_news(connection, said)
+
+    async def _on_report(self, connection: Connection, report: Report) -> None:
+        connection.take(report, clock.now())
+        self.measures.take(connection, report.devices)
+        if self.life.may_renew():
+            connection.send({"type": "lease", "seq": report.seq})
+        await self.reconciler.faults(connection, report.devices["flags"])
+
+    async def _on_news(self, connection: Connection, message: dict[str, Any]) -> None:
+        unknown_time = message["type"] != "ack" and message["age_us"] is None
+        proof_at = await self.reconciler.proof_of(connection) if unknown_time else None
+        self.newsroom.put(connection, connection.news(message, proof_at))
+
+    async def _part(self, connection: Connection) -> None:
+        if self.connections.get(connection.node_id) is connection:
+            del self.connections[connection.node_id]
+        self.reconciler.forget(connection)
+        session = connection.session
+        try:
+            await self.doors.run(close_session, session.node_id, session.number, connection.last_report_at)
+        except (DatabaseError, RuntimeError) as error:
+            log.warning("end_of_session_not_stored", node=session.name, error=str(error))
+
+    # -- all of them
+
+    async def _rounds(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + ROUND_S
+            reported = await self.measures.round()
+            await self.reconciler.round(reported)
+            await self.life.round(reported)
+            await asyncio.sleep(max(0.0, due - loop.time()))
+
+    async def _listen_for_commands(self) -> None:
+        async for node_ids in self.live.wakes():
+            self.delivery.wake(node_ids)
+
+    async def _tell_stats(self) -> None:
+        while True:
+            await asyncio.sleep(STATS_S)
+            self.tell_stats()
+
+    def tell_stats(self) -> None:
+        """One line with how long the database took, in milliseconds."""
+        longest = {
+            name: {"count": timing.count, "median": round(timing.median, 2), "longest": round(timing.longest, 2)}
+            for thread in (self.urgent, self.bulk, self.doors)
+            for name, timing in thread.timings().items()
+        }
+        log.info("gateway_stats", nodes=len(self.connections), database_ms=longest)
+
+    def _tell_job(self, job: str) -> None:
+        task = asyncio.create_task(self.live.tell_job(job))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

@@ -1,0 +1,43 @@
+"""Every write of this room."""
+
+from pool.nodes.services.devices import set_faults
+from pool.nodes.services.enrolment import Refusal, create_join_token, revoke_join_token
+from pool.nodes.services.life import lose_node, silent_nodes, stale_nodes
+from pool.nodes.services.logs import LogBook
+from pool.nodes.services.news import News, WrongNode, apply_news, fail_command
+from pool.nodes.services.reconcile import compare, lose_replica
+from pool.nodes.services.rollups import prune_logs, prune_rollups, store_rollups
+from pool.nodes.services.sessions import (
+    Session,
+    StaleSession,
+    close_session,
+    flush_reports,
+    open_session,
+    set_reachable,
+)
+
+__all__ = [
+    "LogBook",
+    "News",
+    "Refusal",
+    "Session",
+    "StaleSession",
+    "WrongNode",
+    "apply_news",
+    "close_session",
+    "compare",
+    "create_join_token",
+    "fail_command",
+    "flush_reports",
+    "lose_node",
+    "lose_replica",
+    "open_session",
+    "prune_logs",
+    "prune_rollups",
+    "revoke_join_token",
+    "set_faults",
+    "set_reachable",
+    "silent_nodes",
+    "stale_nodes",
+    "store_rollups",
+]

@@ -1,0 +1,88 @@
+"""Sessions of agents: each connection raises the number, and news of an older one is refused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from console.common.errors import Conflict
+from pool.inventory import ports
+from pool.inventory.models import Node
+from pool.nodes.models import Agent
+from pool.nodes.services.enrolment import admit
+from pool.scheduling.models import NodeCommand
+
+
+class StaleSession(Conflict):
+    """Another connection of this node is newer, or the node was given up: this one may say nothing more."""
+
+    code = "stale_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`proof_at`: the last proof of life before this session."""
+
+    node_id: int
+    node_public_id: str
+    name: str
+    number: int
+    credential: str | None
+    proof_at: datetime | None
+
+
+def open_session(hello: dict[str, Any], address: str, now: datetime, stale_s: float) -> Session:
+    """Lets a node in, or raises Refusal or InvalidInput; nothing is stored then.
+
+    Commands that were sent over an older connection and never confirmed become due again at once.
+    """
+    with transaction.atomic():
+        admission = admit(hello, address, now, stale_s)
+        agents = Agent.objects.filter(node_id=admission.node_id)
+        agents.update(session=F("session") + 1, connected=True, version=hello["agent"], driver=hello["driver"])
+        agent = agents.select_related("node").get()
+        # a node that hears "welcome" holds a lease from now on
+        agents.update(last_report_at=now)
+        NodeCommand.objects.filter(node_id=agent.node_id, state=NodeCommand.State.SENT).update(claim_until=now)
+    return Session(
+        agent.node_id,
+        agent.node.public_id,
+        agent.node.name,
+        agent.session,
+        admission.credential,
+        agent.last_report_at,
+    )
+
+
+def close_session(node_id: int, session: int, last_report_at: datetime) -> None:
+    """The connection is gone; `last_report_at` is then exact. A newer session is left alone."""
+    Agent.objects.filter(node_id=node_id, session=session).update(connected=False, last_report_at=last_report_at)
+
+
+def hold_session(node_id: int, session: int) -> None:
+    """Keeps the session from being replaced until the present transaction ends. Raises StaleSession.
+
+    A conditional UPDATE that changes nothing: it locks the row on PostgreSQL, and SQLite has one writer anyway.
+    """
+    if not Agent.objects.filter(node_id=node_id, session=session).update(session=session):
+        raise StaleSession("a newer connection of this node has taken over")
+
+
+def flush_reports(seen: Sequence[tuple[datetime, int, int]]) -> None:
+    """Rows of (last report, node id, session): the durable floor of what Valkey knows exactly."""
+    statement = "UPDATE nodes_agent SET last_report_at = %s WHERE node_id = %s AND session = %s"
+    adapt = connection.ops.adapt_datetimefield_value
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.executemany(statement, [(adapt(at), node_id, session) for at, node_id, session in seen])
+
+
+def set_reachable(node_ids: Sequence[int], reachable: bool) -> int:
+    """Writes only where it changes; returns how many did. The scheduler sees it by the node's version."""
+    with transaction.atomic():
+        changed = Node.objects.filter(pk__in=list(node_ids), reachable=not reachable).update(reachable=reachable)
+        if changed:
+            ports.fleet_changed(list(node_ids))
+    return changed
