@@ -41,7 +41,7 @@ class DomainDraft:
 
 @dataclass(frozen=True, slots=True)
 class DeviceDraft:
-    """`model` is the name of a `DeviceModel`."""
+    """`model` is the name of a `DeviceModel`; `vendor` is used only where that is not known yet."""
 
     index: int
     model: str
@@ -51,6 +51,7 @@ class DeviceDraft:
     nvlink_island: int | None = None
     numa_node: int | None = None
     pci_address: str | None = None
+    vendor: str = ""
     where: str = ""
 
 

@@ -57,7 +57,7 @@ def ensure_models(drafts: Sequence[ModelDraft], devices: Iterable[DeviceDraft]) 
     for device in devices:
         if device.model not in described and device.model not in KNOWN:
             family = family_for(device.model, device.memory_mib)
-            described[device.model] = ModelDraft(device.model, "unknown", device.memory_mib, family)
+            described[device.model] = ModelDraft(device.model, device.vendor or "unknown", device.memory_mib, family)
     names = {device.model for device in devices} | described.keys()
     known = {model.name: model for model in DeviceModel.objects.filter(name__in=names)}
     told = {draft.name for draft in drafts}

@@ -1,4 +1,7 @@
-"""Reads an agent's report of its hardware. An agent is a stranger: everything is checked."""
+"""Reads an agent's report of its hardware. An agent is a stranger: everything that is used is checked.
+
+Fields that are not known here are left alone: an agent may be newer than the server.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,18 +11,12 @@ from pool.inventory.importing import DeviceDraft, NodeDraft
 from pool.inventory.importing.fields import NAME, NAME_RULE
 from pool.inventory.known_models import recognise
 
-_NODE = {"name", "cpu_milli", "memory_mib", "labels", "pod", "switch", "rack", "devices"}
-_DEVICE = {
-    *("index", "uuid", "model", "memory_mib", "mig_enabled", "nvlink_island", "numa_node", "pci_address"),
-    "power_limit_w",
-}
 _MOST_DEVICES = 64
 
 
 def read_report(report: Mapping[str, Any], site: str) -> NodeDraft:
     """The draft of a node. Raises InvalidInput with every bad field."""
     errors: list[FieldError] = []
-    _unknown(report, _NODE, "", errors)
     name = _text(report, "name", "", errors)
     if not NAME.fullmatch(name):
         errors.append(FieldError("name", f"{name[:80]!r} {NAME_RULE}"))
@@ -58,7 +55,6 @@ def _devices(report: Mapping[str, Any], errors: list[FieldError]) -> tuple[Devic
 
 
 def _device(item: Mapping[str, Any], path: str, errors: list[FieldError]) -> DeviceDraft:
-    _unknown(item, _DEVICE, path, errors)
     memory = _whole(item, "memory_mib", path, errors, 1, 2**31 - 1)
     product = _text(item, "model", path, errors)[:64]
     model = recognise(product, memory)
@@ -71,6 +67,7 @@ def _device(item: Mapping[str, Any], path: str, errors: list[FieldError]) -> Dev
         nvlink_island=_whole(item, "nvlink_island", path, errors, -1, 32767, default=-1),
         numa_node=_whole(item, "numa_node", path, errors, -1, 32767, default=-1),
         pci_address=str(item.get("pci_address") or "")[:32],
+        vendor=str(item.get("vendor") or "")[:32],
     )
 
 
@@ -112,8 +109,3 @@ def _whole(
         errors.append(FieldError(path + name, f"{str(value)[:40]!r} is not a whole number from {low} to {high}"))
         return max(low, 0)
     return value
-
-
-def _unknown(item: Mapping[str, Any], known: set[str], path: str, errors: list[FieldError]) -> None:
-    for name in sorted(map(str, item.keys() - known)):
-        errors.append(FieldError(path + name[:80], f"is not a field here; known: {', '.join(sorted(known))}"))
