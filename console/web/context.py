@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from console.common.actor import Actor
-from console.web import navigation, preferences
+from console.web import counts, navigation, preferences
 
 
 class Shell:
@@ -33,7 +33,7 @@ class Shell:
         if self.actor is None:
             return []
         match = self._request.resolver_match
-        return navigation.menu_for(self.actor, match.view_name if match else "", {})
+        return navigation.menu_for(self.actor, match.view_name if match else "", counts.for_actor(self.actor))
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:

@@ -17,17 +17,13 @@ class Page:
 
 
 PAGES: dict[int, Page] = {
-    400: Page(
-        _("This request could not be read"), _("Go back and try again; if a link led here, the link is wrong.")
-    ),
+    400: Page(_("This request could not be read"), _("Go back and try again; if a link led here, the link is wrong.")),
     403: Page(
         _("You may not do this"),
         _("Your role does not allow it. An owner of the tenant or an operator can help."),
     ),
     404: Page(_("Not found"), _("It does not exist, or it belongs to a tenant that you are not a member of.")),
-    409: Page(
-        _("Too late: it has changed meanwhile"), _("Go back, look at its present state, and try again.")
-    ),
+    409: Page(_("Too late: it has changed meanwhile"), _("Go back, look at its present state, and try again.")),
     422: Page(_("This input cannot be accepted"), _("Nothing was stored. What to mend:")),
     429: Page(_("Too many attempts"), _("Wait a few minutes, then try again.")),
     500: Page(

@@ -49,9 +49,7 @@ def search(actor: Actor, text: str) -> list[Group]:
 
 def _pages(actor: Actor, text: str) -> list[Hit]:
     links = [link for _label, group in navigation.menu_for(actor, "", {}) for link in group]
-    return [
-        Hit(link.label, "", link.url, link.icon) for link in links if text.lower() in str(link.label).lower()
-    ]
+    return [Hit(link.label, "", link.url, link.icon) for link in links if text.lower() in str(link.label).lower()]
 
 
 def _jobs(actor: Actor, text: str) -> list[Hit]:

@@ -25,3 +25,11 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 if (zone && !document.cookie.includes("weir_zone=")) {
   document.cookie = `weir_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
 }
+
+// a form that must not be sent twice by a double click
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form[data-once]")) return;
+  if (event.target.dataset.sent) return event.preventDefault();
+  event.target.dataset.sent = "1";
+  setTimeout(() => delete event.target.dataset.sent, 4000);
+});

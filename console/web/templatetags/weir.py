@@ -1,5 +1,6 @@
 """`{% load weir %}`: icons, states, times, bars and units. Usage is in templates/components/README.md."""
 
+import shlex
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -8,12 +9,13 @@ from typing import Any
 import lucide
 from django import template
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from console.web import formats, tones
+from console.common import formats
+from console.web import tones
 
 register = template.Library()
 
@@ -21,6 +23,7 @@ register.filter("share", formats.share)
 register.filter("cards", formats.cards)
 register.filter("memory", formats.memory)
 register.filter("cpu", formats.cpu)
+register.filter("count", formats.count)
 register.filter("duration", formats.duration)
 
 
@@ -103,6 +106,18 @@ def bar(value: float, maximum: float, label: str = "", tone: str = "") -> SafeSt
         label or f"{round(100 * part)} %",
         f"{100 * part:.2f}",
     )
+
+
+@register.filter
+def milliseconds(microseconds: int) -> str:
+    """Microseconds as milliseconds with one decimal."""
+    return number_format(microseconds / 1000, decimal_pos=1)
+
+
+@register.filter
+def shell_words(command: list[str]) -> str:
+    """An argv as one would type it."""
+    return shlex.join(str(word) for word in command)
 
 
 @register.filter

@@ -19,8 +19,7 @@ def share(basis_points: int | None) -> str:
     if basis_points == 0:
         return _("no GPU")
     if basis_points % WHOLE_BP == 0:
-        cards = basis_points // WHOLE_BP
-        return ngettext("%(count)s card", "%(count)s cards", cards) % {"count": formats.number_format(cards)}
+        return card_count(basis_points // WHOLE_BP)
     if basis_points > WHOLE_BP:
         cards_text = formats.number_format(Decimal(basis_points) / WHOLE_BP, decimal_pos=2)
         return _("%(count)s cards") % {"count": cards_text}
@@ -29,6 +28,15 @@ def share(basis_points: int | None) -> str:
         return _("%(fraction)s card") % {"fraction": fraction}
     percent_text = formats.number_format((Decimal(basis_points) / 100).normalize())
     return _("%(percent)s %% of a card") % {"percent": percent_text}
+
+
+def count(number: int) -> str:
+    """12345 -> "12,345"."""
+    return formats.number_format(number, decimal_pos=0, force_grouping=True)
+
+
+def card_count(number: int) -> str:
+    return ngettext("%(count)s card", "%(count)s cards", number) % {"count": count(number)}
 
 
 def cards(basis_points: int) -> str:

@@ -1,0 +1,99 @@
+"""The job page: what it asked for, where it runs and why, or why it waits; timeline, attempts, output."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from console.common import clock
+from console.common.actor import Actor
+from pool.scheduling import queries
+from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
+from pool.scheduling.pages import acting, asking, logs, reads, reasons, words
+
+SHOWN = 32  # replicas on one page
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    role: JobRole
+    one: str
+    gpu_memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Replicas `first` to `last` of an attempt. `before`, `after`: rank at which the next page starts, or None."""
+
+    members: list[reads.Member]
+    before: int | None
+    after: int | None
+    total: int
+
+
+@require_GET
+def job(request: HttpRequest, public_id: str) -> HttpResponse:
+    """`attempt`: number to show (newest by default); `rank`: first replica to show; `replica`: whose output."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    found = queries.job_for(actor, public_id)
+    attempts = list(queries.attempts_for(actor, found)[:20])
+    attempt = _chosen(attempts, request.GET.get("attempt", ""))
+    shown = _shown(actor, found, attempt, request.GET.get("rank", ""))
+    replica = logs.replica_of(actor, found, request.GET.get("replica", "")) if attempt else None
+    decision = _decision(actor, found, attempt)
+    pieces, ends = logs.tail(replica) if replica and not request.headers.get("HX-Request") else ([], {})
+    context = {
+        "job": found,
+        "outcome": words.outcome(found.outcome) if found.outcome else "",
+        "span": reads.span_of(found, clock.now()),
+        "final": reads.is_final(found),
+        "roles": _roles(found),
+        "attempts": [(row, words.outcome(row.outcome)) for row in attempts],
+        "attempt": attempt,
+        "shown": shown,
+        "decision": decision,
+        "why": reasons.explain(decision.reasons, see_nodes=actor.sees_all_work) if decision else None,
+        "position": queries.position(actor, found),
+        "timeline": reads.timeline(actor, found),
+        "actions": acting.allowed(actor, found),
+        "see_environment": actor.may_work_in(found.tenant_id),
+        "replica": replica,
+        "pieces": pieces,
+        "ends": ends,
+    }
+    return render(request, "scheduling/job.html", context)
+
+
+def _chosen(attempts: list[Attempt], number: str) -> Attempt | None:
+    wanted = next((attempt for attempt in attempts if str(attempt.number) == number), None)
+    return wanted or (attempts[0] if attempts else None)
+
+
+def _shown(actor: Actor, job: Job, attempt: Attempt | None, rank: str) -> Shown:
+    if attempt is None:
+        return Shown([], None, None, 0)
+    first = int(rank) if rank.isascii() and rank.isdigit() and len(rank) < 6 else 0
+    rows = reads.replicas_of_attempt(actor, job, attempt.number)
+    batch: list[Replica] = list(rows.filter(rank__gte=first).order_by("rank")[: SHOWN + 1])
+    more = len(batch) > SHOWN
+    total = rows.count() if more or first else len(batch)
+    return Shown(
+        reads.members(actor, batch[:SHOWN]),
+        before=max(0, first - SHOWN) if first else None,
+        after=batch[SHOWN].rank if more else None,
+        total=total,
+    )
+
+
+def _decision(actor: Actor, job: Job, attempt: Attempt | None) -> Decision | None:
+    """Of the attempt that is shown; while the job waits, the last one on it."""
+    newest = queries.decisions_for(actor, job)
+    if attempt is None or job.state == "queued":
+        return newest.first()
+    return attempt.decision or newest.filter(placed=True).first()
+
+
+def _roles(job: Job) -> list[Role]:
+    roles = reads.roles_of([job.pk]).get(job.pk, [])
+    return [Role(role, asking.of_role(role), asking.memory(role)) for role in roles]

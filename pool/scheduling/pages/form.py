@@ -1,0 +1,139 @@
+"""The submit form: one role, every field of a request. Several roles are submitted as JSON."""
+
+import shlex
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import pgettext_lazy
+
+from pool.scheduling.models import Job
+from pool.scheduling.pages import units
+
+WHOLE, SHARE, MIG, NONE = "whole", "share", "mig", "none"
+GPU_MODES = [
+    (WHOLE, lazy("Whole cards")),
+    (SHARE, lazy("Share of a card")),
+    (MIG, lazy("MIG slice")),
+    (NONE, lazy("CPU only")),
+]
+# "mig" and "exclusive" are what the mode above says already
+ISOLATIONS = [("auto", lazy("Automatic")), ("vgpu", lazy("vGPU (soft share)")), ("mig", lazy("MIG (hardware)"))]
+UNIT_SECONDS = {"min": 60, "h": 3600, "d": 86_400}
+UNITS = [
+    ("min", pgettext_lazy("unit", "minutes")),
+    ("h", pgettext_lazy("unit", "hours")),
+    ("d", pgettext_lazy("unit", "days")),
+]
+
+
+def _text(label: Any, help_text: Any = "", required: bool = False, longest: int = 200, **attrs: str) -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", **attrs})
+    return forms.CharField(label=label, help_text=help_text, required=required, max_length=longest, widget=widget)
+
+
+def _lines(label: Any, help_text: Any = "", required: bool = False, rows: int = 2, **attrs: str) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": rows, "spellcheck": "false", **attrs})
+    return forms.CharField(label=label, help_text=help_text, required=required, max_length=65_536, widget=widget)
+
+
+def _number(label: Any, low: int, high: int, help_text: Any = "") -> forms.IntegerField:
+    return forms.IntegerField(label=label, help_text=help_text, required=False, min_value=low, max_value=high)
+
+
+class JobForm(forms.Form):
+    """`to_spec` gives the request; `take` puts the errors of the specification beside their fields."""
+
+    use_required_attribute = False
+    name = _text(lazy("Name"), required=True, longest=120)
+    tenant = forms.ChoiceField(label=lazy("Tenant"), required=False)
+    project = forms.ChoiceField(label=lazy("Project"), required=False)
+    queue = forms.ChoiceField(label=lazy("Queue"), required=False)
+    kind = forms.ChoiceField(label=lazy("Kind"), required=False, choices=Job.Kind.choices)
+    command = _lines(
+        lazy("Command"),
+        lazy("Words as in a shell, without a shell: quote what belongs together. For pipes write bash -c '…'."),
+        required=True,
+        placeholder="python train.py --epochs 3",
+    )
+    gpu_mode = forms.ChoiceField(
+        label=lazy("GPU"), required=False, choices=GPU_MODES, widget=forms.RadioSelect, initial=WHOLE
+    )
+    gpus = _number(lazy("Devices per replica"), 1, 64)
+    gpu_share = _text(lazy("Share of each"), lazy("1/16, 1/8, 25 %, 0.5 …"), list="shares")
+    mig_profile = _text(lazy("MIG profile"), list="mig-profiles", placeholder="1g.10gb")
+    gpu_memory = _text(
+        lazy("GPU memory per device"),
+        lazy("4096 is MiB; 16 GiB works too. One for all, or one a device with commas. Empty: by share."),
+    )
+    isolation = forms.ChoiceField(label=lazy("Isolation"), required=False, choices=ISOLATIONS)
+    models = forms.MultipleChoiceField(
+        label=lazy("Models"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=lazy("None chosen: any model."),
+    )
+    bandwidth_sensitive = forms.BooleanField(
+        label=lazy("Sensitive to memory bandwidth"),
+        required=False,
+        help_text=lazy("Automatic isolation then prefers MIG, where neighbours cannot slow it down."),
+    )
+    cpu = forms.DecimalField(
+        label=lazy("CPU cores per replica"), required=False, min_value=0, max_value=10_000, decimal_places=3
+    )
+    memory = _text(lazy("Memory per replica"), lazy("Such as 16 GiB."))
+    replicas = _number(lazy("Replicas"), 1, 4096)
+    min_member = _number(lazy("Start with at least"), 1, 4096, lazy("Replicas. Empty: all of them, or none starts."))
+    priority = _number(lazy("Priority"), -1000, 1000, lazy("Higher waits less. 0 is usual."))
+    preemptible = forms.BooleanField(label=lazy("May be preempted"), required=False)
+    max_duration = _number(lazy("Stop after"), 1, 527_040, lazy("Empty: no limit."))
+    max_duration_unit = forms.ChoiceField(label=lazy("Unit"), required=False, choices=UNITS, initial="h")
+    max_retries = _number(lazy("Retries"), 0, 100, lazy("After a failure. A lost node does not count."))
+    environment = _lines(lazy("Environment"), lazy("One NAME=value a line."))
+    labels = _lines(lazy("Labels"), lazy("One name=value a line."))
+
+    def __init__(self, *args: Any, places: dict[str, list[tuple[str, str]]], models: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("tenant", "project", "queue"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = places[name]
+        chosen = self.fields["models"]
+        assert isinstance(chosen, forms.MultipleChoiceField)
+        chosen.choices = [(name, name) for name in models]
+
+    def clean_command(self) -> list[str]:
+        try:
+            return shlex.split(self.cleaned_data["command"])
+        except ValueError:
+            raise ValidationError(_("A quotation mark is not closed.")) from None
+
+    def clean_gpu_share(self) -> str:
+        text = self.cleaned_data["gpu_share"]
+        return units.share(text) if text and self._mode() == SHARE else ""
+
+    def clean_gpu_memory(self) -> int | list[int] | None:
+        return units.sizes(self.cleaned_data["gpu_memory"])
+
+    def clean_memory(self) -> int | None:
+        text = self.cleaned_data["memory"]
+        return units.mebibytes(text) if text else None
+
+    def clean_environment(self) -> dict[str, str]:
+        return units.pairs(self.cleaned_data["environment"])
+
+    def clean_labels(self) -> dict[str, str]:
+        return units.pairs(self.cleaned_data["labels"])
+
+    def clean(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().clean() or {}
+        if self._mode() == SHARE and not data.get("gpu_share") and "gpu_share" not in self.errors:
+            self.add_error("gpu_share", _("Write a share of one card, such as 1/8, 25 % or 0.25."))
+        if self._mode() == MIG and not data.get("mig_profile"):
+            self.add_error("mig_profile", _("Choose a MIG profile."))
+        return data
+
+    def _mode(self) -> str:
+        return self.cleaned_data.get("gpu_mode") or WHOLE

@@ -1,0 +1,126 @@
+"""A dry run as the page shows it."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from console.common import formats
+from pool.scheduling.dry_run import DryRun, PlacedPart
+from pool.scheduling.limits import Limit
+from pool.scheduling.pages import reasons
+
+MOST_NODES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What would be held on one node: "GPU 0, 1, 2" of a model."""
+
+    node: str
+    devices: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class LimitBar:
+    """A limit with its use; `bites`: it would stop the job now."""
+
+    name: str
+    used: int
+    limit: int
+    text: str
+    bites: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`verdict` is starts, waits, limited or never."""
+
+    verdict: str
+    text: str
+    spots: list[Spot]
+    more: int
+    why: reasons.Why
+    price_per_hour: Decimal | None
+    currency: str
+    price_missing: tuple[str, ...]
+    limit: LimitBar | None
+    notes: tuple[str, ...]
+    refusal: str
+
+
+def of(run: DryRun | None) -> Panel | None:
+    if run is None:
+        return None
+    spots = _spots(run.placements)
+    verdict = _verdict(run)
+    return Panel(
+        verdict=verdict,
+        text=_text(verdict),
+        spots=spots[:MOST_NODES],
+        more=max(0, len(spots) - MOST_NODES),
+        why=reasons.explain(run.reasons, see_nodes=False),
+        price_per_hour=run.price_per_hour,
+        currency=run.currency,
+        price_missing=run.price_missing,
+        limit=_limit(run.bites_first, run.blocked_by_limit) if run.bites_first else None,
+        notes=run.notes,
+        refusal=run.refusal.message if run.refusal else "",
+    )
+
+
+def _verdict(run: DryRun) -> str:
+    if run.never:
+        return "never"
+    if run.blocked_by_limit:
+        return "limited"
+    return "starts" if run.fits else "waits"
+
+
+def _text(verdict: str) -> str:
+    return {
+        "never": _("Can never run on this hardware"),
+        "limited": _("Would wait for a limit"),
+        "starts": _("Would start at once"),
+        "waits": _("Would wait for free capacity"),
+    }[verdict]
+
+
+def _spots(parts: tuple[PlacedPart, ...]) -> list[Spot]:
+    """One line a node and kind of slice, in the order of placement."""
+    grouped: dict[tuple[str, str], list[int]] = {}
+    for part in parts:
+        grouped.setdefault((part.node, _what(part)), []).append(part.device_index)
+    return [Spot(node, ", ".join(_ranges(sorted(set(indexes)))), what) for (node, what), indexes in grouped.items()]
+
+
+def _what(part: PlacedPart) -> str:
+    if part.mig_profile:
+        return f"{part.model} · {part.mig_profile}"
+    if part.share_bp == formats.WHOLE_BP:
+        return part.model
+    return f"{part.model} · {formats.share(part.share_bp)} · {formats.memory(part.memory_mib)}"
+
+
+def _ranges(indexes: list[int]) -> list[str]:
+    """[0, 1, 2, 5] -> ["0–2", "5"]."""
+    runs: list[list[int]] = []
+    for index in indexes:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+
+
+def _limit(limit: Limit, bites: bool) -> LimitBar:
+    scope = _("Queue %(name)s") if limit.scope == "queue" else _("Tenant %(name)s")
+    if limit.kind == "running_jobs":
+        text = ngettext("%(used)s of %(n)s running job", "%(used)s of %(n)s running jobs", limit.limit or 0)
+        values = {"used": formats.count(limit.used), "n": formats.count(limit.limit or 0)}
+    else:
+        text = _("%(used)s of %(n)s cards")
+        values = {"used": formats.cards(limit.used), "n": formats.cards(limit.limit or 0)}
+    return LimitBar(scope % {"name": limit.name}, limit.used, limit.limit or 0, text % values, bites)
