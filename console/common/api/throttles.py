@@ -27,7 +27,7 @@ class ActorThrottle(BaseThrottle):
         amount, period = _rate(settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["actor"])
         now = time.time()
         self._wait = period - now % period
-        key = f"throttle:{actor.ident}:{actor.via}:{int(now // period)}"
+        key = f"throttle:{actor.ident}:{actor.via}:{int(now // period)}".replace(" ", "-")
         try:
             return _count(key, period) <= amount
         except RedisError as error:
