@@ -33,9 +33,10 @@ def stranded(fleet: Fleet, typical: TypicalMix | None = None) -> float:
     tables = compile_mix(mix, fleet.kinds, fleet.state.device.shape[2])
     state = _derived(fleet, tables)
     device, node = state.device, state.node
-    worth = s.value(device, node[s.CPU], tables)
+    cards, board = s.bases(device, node, node[s.CPU], tables)
+    worth = s.value(device, cards, tables)
     whole = device[s.ROOM] == 10_000
-    several = s.whole_cards(node, node[s.CPU], whole.sum(axis=1), tables) > 0
+    several = tables.multi.take(board + whole.sum(axis=1)) > 0
     useless = (device[s.OPEN] == 1) & (worth == 0) & ~(whole & several[:, None])
     lost = int(np.maximum(device[s.SHARE], 0)[useless].sum())
     capacity = int(node[s.CARDS].sum())

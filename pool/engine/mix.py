@@ -110,6 +110,8 @@ DEFAULT_MIX: Final = _default()  # until a pool has seen requests of its own
 class MixTables:
     """A mix compiled for the kinds of card of a fleet; values are share (bp) x weight.
 
+    broken[kind, cpu step, n]: what multi loses when one of n whole cards is taken.
+
     single[kind, cpu step, share step]: weight of one-device tasks that a card with that free
     share serves. multi[kind, cpu step, n]: value of n whole free cards to tasks of several.
     cut[kind, cpu step, occupancy]: value of a card's free MIG slices (empty without MIG).
@@ -119,6 +121,7 @@ class MixTables:
     share_step: Ints
     single: Ints
     multi: Ints
+    broken: Ints
     cut: Ints
     cpus: int
     shares: int
@@ -164,6 +167,7 @@ def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int) -> MixTables:
         share_step=share_step.astype(np.int64),
         single=single.ravel(),
         multi=multi.ravel(),
+        broken=np.diff(multi, axis=2, prepend=0).ravel(),
         cut=cut.ravel(),
         cpus=cpus,
         shares=shares,

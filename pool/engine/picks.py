@@ -7,7 +7,7 @@ reckoned before the first pick, except for MIG, where slices of one replica may 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pool.engine import state as s
 from pool.engine.classes import TaskClass, Want
 from pool.engine.eligible import eligible, slice_start
+from pool.engine.mix import MixTables
 from pool.engine.types import WHOLE
 
 if TYPE_CHECKING:
@@ -36,9 +37,12 @@ class View:
     device: Ints
     node: Ints
     cpu: Ints
+    cards: Ints  # [row, column] where a card's lines of the mix tables begin
+    board: Ints  # [row] where the node's line of the tables for several cards begins
     worth: Ints  # [row, column] to the mix, with that CPU
     whole: Bools  # [row, column] a whole free card
     count: Ints  # [row] whole free cards
+    lines: Ints  # 0, 1, ... one a row
 
 
 @dataclass(slots=True)
@@ -49,8 +53,8 @@ class Picks:
     enough: Bools
     column: Ints
     start: Ints
-    share: Ints
-    switch: Ints
+    share: Ints | int
+    switch: Ints | int
     usable: Ints
 
 
@@ -59,50 +63,55 @@ class _Offer:
     can: Bools
     cost: Ints
     lost: Ints
-    start: Ints
+    start: Ints | None
 
 
 def look(fleet: Fleet, rows: Ints | None, cpu_milli: int) -> View:
     """The view of all rows, or of these."""
-    state = fleet.state
-    device = state.device if rows is None else state.device[:, rows]
-    node = state.node if rows is None else state.node[:, rows]
+    state, mix = fleet.state, fleet.tables
+    device = state.device if rows is None else state.device.take(rows, axis=1)
+    node = state.node if rows is None else state.node.take(rows, axis=1)
     cpu = node[s.CPU] - cpu_milli
+    cards, board = s.bases(device, node, cpu, mix)
     whole = device[s.ROOM] == WHOLE
-    return View(device, node, cpu, s.value(device, cpu, fleet.tables), whole, whole.sum(axis=1))
+    count = np.add.reduce(whole, axis=1)
+    return View(device, node, cpu, cards, board, s.value(device, cards, mix), whole, count, np.arange(len(cpu)))
 
 
 def choose(fleet: Fleet, task: TaskClass, view: View) -> Picks:
     """The cards that each row would give."""
     devices = task.request.devices
     if devices == 0:
-        return _none(fleet, view)
+        return _none(fleet.tables, view)
     if task.isolation == "mig" and devices > 1:
         return _slices(fleet, task, view)
     if len(task.wants) > 1:
         return _unlike(fleet, task, view)
     offer = _offer(fleet, task, task.wants[0], view)
+    enough = np.add.reduce(offer.can, axis=1) >= devices
     if devices == 1:
         column = offer.cost.argmin(axis=1)[:, None]
-    else:
+    elif devices <= offer.cost.shape[1]:
         column = offer.cost.argsort(axis=1)[:, :devices]
-    enough = offer.can.sum(axis=1) >= devices
-    if column.shape[1] < devices:  # no node has that many cards
+    else:  # no node has that many cards
         column = np.zeros((len(view.cpu), devices), dtype=np.int64)
     return _finish(fleet, task, view, [offer], column, enough)
 
 
-def _none(fleet: Fleet, view: View) -> Picks:
+def _none(mix: MixTables, view: View) -> Picks:
     rows = len(view.cpu)
     blank = np.zeros((rows, 0), dtype=np.int64)
-    zero = np.zeros(rows, dtype=np.int64)
-    usable = view.worth.sum(axis=1) + s.whole_cards(view.node, view.cpu, view.count, fleet.tables)
-    return Picks(np.ones(rows, dtype=bool), blank, blank, zero, zero, usable)
+    return Picks(np.ones(rows, dtype=bool), blank, blank, 0, 0, _usable(mix, view))
+
+
+def _usable(mix: MixTables, view: View) -> Ints:
+    worth: Ints = np.add.reduce(view.worth, axis=1) + mix.multi.take(view.board + view.count)
+    return worth
 
 
 def _unlike(fleet: Fleet, task: TaskClass, view: View) -> Picks:
     """Devices of different memory: the largest first, each from the cards still untaken."""
-    rows = np.arange(len(view.cpu))
+    rows = view.lines
     enough = np.ones(len(rows), dtype=bool)
     taken = np.zeros(view.worth.shape, dtype=bool)
     offers, columns = [], []
@@ -118,85 +127,85 @@ def _unlike(fleet: Fleet, task: TaskClass, view: View) -> Picks:
 
 def _slices(fleet: Fleet, task: TaskClass, view: View) -> Picks:
     """Several MIG slices for one replica, on one card or more, one after another."""
-    rows = np.arange(len(view.cpu))
-    now = View(view.device.copy(), view.node, view.cpu, view.worth, view.whole, view.count)
+    rows, device, mix = view.lines, view.device.copy(), fleet.tables
     enough = np.ones(len(rows), dtype=bool)
     share = np.zeros(len(rows), dtype=np.int64)
     columns, starts = [], []
+    now = replace(view, device=device)
     for pick in range(task.request.devices):
         want = task.want(pick)
         offer = _offer(fleet, task, want, now)
         column = offer.cost.argmin(axis=1)
         enough &= offer.can[rows, column]
-        start = np.maximum(offer.start[rows, column], 0)
-        kind = now.device[s.KIND, rows, column]
+        start = np.maximum(slice_start(device, task, want)[rows, column], 0)
+        kind = device[s.KIND, rows, column]
         share += want.share.take(kind)
-        now.device[s.SLICES, rows, column] |= want.units.take(kind) << start
-        now.device[s.SHARE, rows, column] -= want.share.take(kind)
-        now.device[s.MEDIA, rows, column] += want.media.take(kind)
-        now.device[s.USE, rows, column] = s.CUT
-        now.device[s.ROOM, rows, column] = 0
-        now.whole = now.device[s.ROOM] == WHOLE
-        now.count = now.whole.sum(axis=1)
-        now.worth = s.value(now.device, now.cpu, fleet.tables)
+        device[s.SLICES, rows, column] |= want.units.take(kind) << start
+        device[s.SHARE, rows, column] -= want.share.take(kind)
+        device[s.MEDIA, rows, column] += want.media.take(kind)
+        device[s.USE, rows, column] = s.CUT
+        device[s.ROOM, rows, column] = 0
+        whole = device[s.ROOM] == WHOLE
+        worth = s.value(device, view.cards, mix)
+        now = replace(now, whole=whole, count=whole.sum(axis=1), worth=worth)
         columns.append(column)
         starts.append(start)
-    usable = now.worth.sum(axis=1) + s.whole_cards(now.node, now.cpu, now.count, fleet.tables)
-    none = np.zeros(len(rows), dtype=np.int64)
-    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, none, usable)
+    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, 0, _usable(mix, now))
 
 
 def _offer(fleet: Fleet, task: TaskClass, want: Want, view: View) -> _Offer:
     device, mix = view.device, fleet.tables
     can = eligible(device, task, want)
-    start = slice_start(device, task, want) if task.isolation == "mig" else device[s.SLICES]
+    start = slice_start(device, task, want) if task.isolation == "mig" else None
     lost = view.worth - _worth_after(fleet, task, want, view, start)
-    fewer = s.whole_cards(view.node, view.cpu, np.maximum(view.count - 1, 0), mix)
-    broken = s.whole_cards(view.node, view.cpu, view.count, mix) - fewer
-    cost = (lost + view.whole * broken[:, None]) << 1
+    cost = lost + view.whole * mix.broken.take(view.board + view.count)[:, None]
     if task.isolation != "mig" and mix.states > 1:
-        cost |= fleet.kinds.cuttable.take(device[s.KIND]) & (device[s.USE] == s.IDLE)
+        cost = (cost << 1) | _switched(fleet, device)
     cost = (cost << ROOM_BITS) | device[s.ROOM]
     cost = (cost << COLUMN_BITS) | np.arange(device.shape[2])
     cost[~can] = NEVER
     return _Offer(can, cost, lost, start)
 
 
-def _worth_after(fleet: Fleet, task: TaskClass, want: Want, view: View, start: Ints) -> Ints:
+def _switched(fleet: Fleet, device: Ints) -> Ints:
+    """1 for an idle card in MIG mode, which other work would take out of that mode."""
+    switched: Ints = fleet.kinds.cuttable.take(device[s.KIND]) & (device[s.USE] == s.IDLE)
+    return switched
+
+
+def _worth_after(fleet: Fleet, task: TaskClass, want: Want, view: View, start: Ints | None) -> Ints | int:
     """What each card would be worth with the replica's part taken. Only where it can be."""
     device, mix = view.device, fleet.tables
     kind = device[s.KIND]
     if task.isolation == "exclusive":
-        return np.zeros_like(kind)
-    base = kind * mix.cpus + s.cpu_step(view.cpu, mix)[:, None]
-    if task.isolation == "mig":
+        return 0
+    if start is not None:
         slices = device[s.SLICES] | (want.units.take(kind) << np.maximum(start, 0))
-        left: Ints = mix.cut.take(base * mix.states + slices)
+        left: Ints = mix.cut.take(view.cards * mix.states + slices)
         return left
     share = device[s.SHARE] - want.share[0]
     memory = (device[s.MEMORY] - want.memory.take(kind)) * WHOLE // fleet.kinds.memory.take(kind)
-    room = np.clip(np.minimum(share, memory), 0, WHOLE)
-    worth: Ints = room * mix.single.take(base * mix.shares + mix.share_step.take(room))
+    room = np.maximum(np.minimum(share, memory), 0)
+    worth: Ints = room * mix.single.take(view.cards * mix.shares + mix.share_step.take(room))
     return worth
 
 
 def _finish(fleet: Fleet, task: TaskClass, view: View, offers: list[_Offer], column: Ints, enough: Bools) -> Picks:
-    rows = np.arange(len(view.cpu))
-    lost = np.zeros(len(rows), dtype=np.int64)
-    share = np.zeros(len(rows), dtype=np.int64)
-    start = np.zeros(column.shape, dtype=np.int64)
+    """Sum up what the chosen cards cost. Without MIG the share is the same wherever they are."""
+    mix, rows = fleet.tables, view.lines
+    share: Ints | int = task.request.devices * int(task.wants[0].share[0])
+    switch: Ints | int = 0
+    start, lost = column, np.zeros(len(rows), dtype=np.int64)
     for pick in range(column.shape[1]):
         at = (rows, column[:, pick])
         offer = offers[pick if len(offers) > 1 else 0]
         lost += offer.lost[at]
-        share += task.want(pick).share.take(view.device[s.KIND][at])
-        start[:, pick] = offer.start[at]
+        if offer.start is not None:
+            start = offer.start[at][:, None]
+            share = task.wants[0].share.take(view.device[s.KIND][at])
     every = (rows[:, None], column)
-    count = np.maximum(view.count - view.whole[every].sum(axis=1), 0)
-    switch = np.zeros(len(rows), dtype=np.int64)
-    if task.isolation != "mig" and fleet.tables.states > 1:
-        cells = fleet.kinds.cuttable.take(view.device[s.KIND][every])
-        switch = (cells & (view.device[s.USE][every] == s.IDLE)).max(axis=1)
-    usable = view.worth.sum(axis=1) - lost
-    usable += s.whole_cards(view.node, view.cpu, count, fleet.tables)
+    if task.isolation != "mig" and mix.states > 1:
+        switch = _switched(fleet, view.device)[every].max(axis=1)
+    count = np.maximum(view.count - np.add.reduce(view.whole[every], axis=1), 0)
+    usable = np.add.reduce(view.worth, axis=1) - lost + mix.multi.take(view.board + count)
     return Picks(enough, column, start, share, switch, usable)

@@ -70,42 +70,34 @@ class State:
 
 def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
     """Derive ROOM, STEP, FREE, CARDS and USABLE of these rows."""
-    device, node = state.device[:, rows], state.node[:, rows]
+    device, node = state.device.take(rows, axis=1), state.node.take(rows, axis=1)
     room = np.minimum(device[SHARE], device[MEMORY] * WHOLE // kinds.memory.take(device[KIND]))
-    np.maximum(room, 0, out=room)
     soft = (device[USE] == IDLE) | (device[USE] == SHARED)
-    device[ROOM] = room * (soft & (device[OPEN] == 1))
+    device[ROOM] = np.maximum(room, 0) * (soft * device[OPEN])
     device[STEP] = mix.share_step.take(device[ROOM])
-    node[FREE] = np.maximum(device[SHARE] * device[OPEN], 0).sum(axis=1)
-    node[CARDS] = device[OPEN].sum(axis=1) * WHOLE
-    worth = value(device, node[CPU], mix)
-    whole = (device[ROOM] == WHOLE).sum(axis=1)
-    node[USABLE] = worth.sum(axis=1) + whole_cards(node, node[CPU], whole, mix)
-    state.device[ROOM, rows], state.device[STEP, rows] = device[ROOM], device[STEP]
+    node[FREE] = np.add.reduce(np.maximum(device[SHARE], 0) * device[OPEN], axis=1)
+    node[CARDS] = np.add.reduce(device[OPEN], axis=1) * WHOLE
+    cards, board = bases(device, node, node[CPU], mix)
+    whole = np.add.reduce(device[ROOM] == WHOLE, axis=1)
+    node[USABLE] = np.add.reduce(value(device, cards, mix), axis=1) + mix.multi.take(board + whole)
+    state.device[ROOM:, rows] = device[ROOM:]
     state.node[FREE:, rows] = node[FREE:]
 
 
-def cpu_step(cpu: Ints, mix: MixTables) -> Ints:
-    """The step of the mix tables that this much free CPU reaches."""
-    return np.searchsorted(mix.cpu_steps, cpu, "right")
+def bases(device: Ints, node: Ints, cpu: Ints, mix: MixTables) -> tuple[Ints, Ints]:
+    """Where each card's and each node's lines of the mix tables begin, with this free CPU.
+
+    To tasks of several cards, a node of unlike cards counts as made of its first card's kind:
+    this shapes the score only, never what fits.
+    """
+    step = mix.cpu_steps.searchsorted(cpu, "right")
+    return device[KIND] * mix.cpus + step[:, None], (node[FIRST_KIND] * mix.cpus + step) * mix.counts
 
 
-def value(device: Ints, cpu: Ints, mix: MixTables) -> Ints:
-    """What each device is worth to one-device tasks of the mix, given the node's free CPU."""
-    base = device[KIND] * mix.cpus + cpu_step(cpu, mix)[:, None]
+def value(device: Ints, base: Ints, mix: MixTables) -> Ints:
+    """What each card is worth to one-device tasks of the mix."""
     worth: Ints = device[ROOM] * mix.single.take(base * mix.shares + device[STEP])
     if mix.states > 1:
         cuttable = (device[OPEN] == 1) & ((device[USE] == IDLE) | (device[USE] == CUT))
         worth += cuttable * mix.cut.take(base * mix.states + device[SLICES])
-    return worth
-
-
-def whole_cards(node: Ints, cpu: Ints, count: Ints, mix: MixTables) -> Ints:
-    """What ``count`` whole free cards of a node are worth to tasks of several cards.
-
-    A node of unlike cards counts as made of its first card's kind: this shapes the score only,
-    never what fits.
-    """
-    base = node[FIRST_KIND] * mix.cpus + cpu_step(cpu, mix)
-    worth: Ints = mix.multi.take(base * mix.counts + count)
     return worth

@@ -1,0 +1,303 @@
+"""The placement rule once more: slow, plain, by the definitions. Imports nothing of the engine.
+
+It reads nodes, requests and holds by attribute, keeps its books in dictionaries and sets, and
+sums fragmentation task by task. ``families`` gives MIG data as plain rows:
+{family: (memory units, compute slices, [(name, compute, units, starts, most, MiB), ...])}.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+WHOLE = 10_000
+SCALE = 1_000_000
+TIE_FULL = (1 << 20) - 1
+
+Cell = dict[str, Any]
+
+
+class Pool:
+    """Free parts of nodes, by node key."""
+
+    def __init__(self, nodes: list[Any], families: dict[str, Any], mix: list[tuple[Any, int]], cpu_tight: bool):
+        self.nodes = sorted(nodes, key=lambda n: n.key)
+        self.families, self.mix, self.cpu_tight = families, mix, cpu_tight
+        self.cpu = {n.key: n.cpu_milli for n in nodes}
+        self.host = {n.key: n.memory_mib for n in nodes}
+        self.cells: dict[int, list[Cell]] = {n.key: [self._cell(n, d) for d in n.devices] for n in nodes}
+        self.kinds = [c for n in self.nodes for c in self.cells[n.key]]
+        self.most_gpu = max([sum(c["open"] for c in cells) * WHOLE for cells in self.cells.values()] + [1])
+        self.most_cpu = max([n.cpu_milli for n in nodes if n.schedulable] + [1])
+
+    def _cell(self, node: Any, card: Any) -> Cell:
+        family = self.families.get(card.mig_family) if card.mig_enabled else None
+        return {
+            "key": card.key,
+            "model": card.model,
+            "total": card.memory_mib,
+            "family": family,
+            "open": node.schedulable and card.schedulable,
+            "share": WHOLE,
+            "memory": card.memory_mib,
+            "use": None,
+            "trust": None,
+            "slices": frozenset(),
+            "media": 0,
+            "held": 0,
+        }
+
+    def hold(self, hold: Any, trust: str, sign: int = 1) -> None:
+        """Take (or give back) one hold."""
+        self.cpu[hold.node_key] -= sign * hold.cpu_milli
+        self.host[hold.node_key] -= sign * hold.host_memory_mib
+        if hold.device_key is None:
+            return
+        cell = next(c for c in self.cells[hold.node_key] if c["key"] == hold.device_key)
+        bits = frozenset(range(hold.mig_start, hold.mig_start + hold.mig_size))
+        cell["share"] -= sign * hold.share_bp
+        cell["memory"] -= sign * hold.memory_mib
+        cell["held"] += sign
+        cell["media"] += sign * ("+me" in hold.mig_profile)
+        cell["slices"] = cell["slices"] | bits if sign > 0 else cell["slices"] - bits
+        cell["use"] = hold.isolation if cell["held"] else None
+        cell["trust"] = trust if hold.isolation == "vgpu" and cell["held"] else None
+
+    # --- what a request means on a card
+
+    def isolation(self, request: Any) -> str:
+        if request.isolation != "auto":
+            return str(request.isolation)
+        if request.mig_profile:
+            return "mig"
+        if request.share_bp == WHOLE:
+            return "exclusive"
+        mindful = request.bandwidth_sensitive
+        if mindful and any(self.allowed(request, c) and self.profile(request, 0, c) for c in self.kinds):
+            return "mig"
+        return "vgpu"
+
+    def allowed(self, request: Any, cell: Cell) -> bool:
+        return not request.models or cell["model"] in request.models
+
+    def asked(self, request: Any, entry: int) -> int | None:
+        if not request.memory_mib:
+            return None
+        return int(request.memory_mib[entry if len(request.memory_mib) > 1 else 0])
+
+    def profile(self, request: Any, entry: int, cell: Cell) -> tuple[Any, ...] | None:
+        if cell["family"] is None:
+            return None
+        units, slices, rows = cell["family"]
+        asked = self.asked(request, entry)
+        fitting = []
+        for row in rows:
+            name, compute, size, _, _, memory = row
+            part = cell["total"] * size // units
+            real = min(memory, part) if memory else part
+            nominal = int(name.split(".")[1].split("gb")[0]) * 1024
+            enough = asked is None or asked <= max(real, nominal)
+            if request.mig_profile:
+                good = name == request.mig_profile and enough
+            elif asked is None:
+                good = plain(name) and size * WHOLE >= request.share_bp * units
+            else:
+                good = plain(name) and enough
+            if not request.mig_profile and compute * WHOLE // slices < request.share_bp:
+                good = False
+            if good:
+                fitting.append((size, compute, rows.index(row), row, real, compute * WHOLE // slices))
+        return min(fitting)[3:] if fitting else None
+
+    def room(self, cell: Cell) -> int:
+        if not cell["open"] or cell["use"] not in (None, "vgpu"):
+            return 0
+        return max(min(cell["share"], cell["memory"] * WHOLE // cell["total"]), 0)
+
+    def part(self, request: Any, entry: int, cell: Cell, trust: str) -> tuple[int, int, Any, int] | None:
+        """Share, memory, profile row and start that the card would give; None if it cannot."""
+        if not cell["open"] or not self.allowed(request, cell):
+            return None
+        kind, asked = self.isolation(request), self.asked(request, entry)
+        if kind == "exclusive":
+            free = cell["use"] is None and (asked or 0) <= cell["total"]
+            return (WHOLE, cell["total"], None, -1) if free else None
+        if kind == "vgpu":
+            memory = cell["total"] * request.share_bp // WHOLE if asked is None else asked
+            mine = cell["use"] is None or (cell["use"] == "vgpu" and cell["trust"] == trust)
+            fits = mine and cell["share"] >= request.share_bp and cell["memory"] >= memory
+            return (request.share_bp, memory, None, -1) if fits else None
+        found = self.profile(request, entry, cell)
+        if found is None or cell["use"] not in (None, "mig"):
+            return None
+        row, memory, share = found
+        if cell["share"] < share or ("+me" in row[0] and cell["media"]):
+            return None
+        start = best_start(cell["family"], cell["slices"], row)
+        return None if start is None else (share, memory, row, start)
+
+    # --- fragmentation by definition
+
+    def usable(self, cells: list[Cell], cpu: int) -> int:
+        """Sum over the mix of weight x share of the node that the task can use."""
+        return sum(weight * self.used_by(task, cells) for task, weight in self.mix if task.cpu_milli <= cpu)
+
+    def used_by(self, task: Any, cells: list[Cell]) -> int:
+        if not task.devices or not cells:
+            return 0
+        if self.isolation(task) == "mig":
+            return sum(self.slices_for(task, cell) for cell in cells)
+        rooms = [self.room(cell) for cell in cells]
+        whole = sum(room == WHOLE for room in rooms)
+        used = 0
+        if task.devices > 1 and self.needed(task, cells[0]) == WHOLE:
+            used = whole * WHOLE if whole >= task.devices else 0
+        for cell, room in zip(cells, rooms, strict=True):
+            needed = self.needed(task, cell)
+            if needed is None or (needed == WHOLE and task.devices > 1):
+                continue
+            used += room if room >= needed else 0
+        return used
+
+    def needed(self, task: Any, cell: Cell) -> int | None:
+        if not self.allowed(task, cell):
+            return None
+        most = max([self.asked(task, e) or 0 for e in range(task.devices)] + [0])
+        by_memory = -(-most * WHOLE // cell["total"])
+        if by_memory > WHOLE:
+            return None
+        return WHOLE if self.isolation(task) == "exclusive" else max(task.share_bp, by_memory)
+
+    def slices_for(self, task: Any, cell: Cell) -> int:
+        found = self.profile(task, 0, cell)
+        usable = cell["open"] and self.allowed(task, cell) and cell["use"] in (None, "mig")
+        if not usable or found is None:
+            return 0
+        row, _, share = found
+        return how_many(row, cell["slices"]) * int(share)
+
+    # --- choosing
+
+    def choose(self, node: Any, request: Any, trust: str) -> tuple[tuple[int, ...], list[Any]] | None:
+        """The node's score (smaller wins) and its parts by entry; None if it cannot."""
+        cpu = self.cpu[node.key] - request.cpu_milli
+        if not node.schedulable or cpu < 0 or self.host[node.key] < request.host_memory_mib:
+            return None
+        before = [dict(cell) for cell in self.cells[node.key]]
+        cells = [dict(cell) for cell in before]
+        entries = list(range(request.devices))
+        unlike = len(request.memory_mib) > 1
+        if unlike:
+            entries.sort(key=lambda e: (-request.memory_mib[e], e))
+        slices = self.isolation(request) == "mig"
+        taken: set[int] = set()
+        parts: dict[int, Any] = {}
+        switch = 0
+        for entry in entries:
+            look = cells if slices else before
+            costs = []
+            for column, cell in enumerate(look):
+                part = self.part(request, entry, cell, trust)
+                if part is None or column in taken:
+                    continue
+                changed = [dict(c) for c in look]
+                self._write(changed[column], part, slices, request)
+                lost = self.usable(look, cpu) - self.usable(changed, cpu)
+                switched = int(not slices and cell["family"] is not None and cell["use"] is None)
+                costs.append((lost, switched, self.room(cell), column, part))
+            if not costs:
+                return None
+            _, switched, _, column, part = min(costs, key=lambda c: c[:4])
+            self._write(cells[column], part, slices, request)
+            if not slices:
+                taken.add(column)
+            switch = max(switch, switched)
+            parts[entry] = (cells[column]["key"], column, *part)
+        share = sum(part[2] for part in parts.values())
+        change = self.usable(before, self.cpu[node.key]) - self.usable(cells, cpu) - share * SCALE
+        bucket = round_half_up(change, 800 * SCALE)
+        score = (bucket, switch, self.tie(node, before), node.key)
+        return score, [parts[entry] for entry in range(request.devices)]
+
+    def _write(self, cell: Cell, part: Any, slices: bool, request: Any) -> None:
+        share, memory, row, start = part
+        cell["share"] -= share
+        if not slices:
+            cell["memory"] -= memory
+            cell["use"] = self.isolation(request)
+            return
+        cell["use"] = "mig"
+        cell["slices"] = cell["slices"] | frozenset(range(start, start + row[2]))
+        cell["media"] += "+me" in row[0]
+
+    def tie(self, node: Any, cells: list[Cell]) -> int:
+        free = sum(max(cell["share"], 0) for cell in cells if cell["open"])
+        gpu = free * TIE_FULL // self.most_gpu
+        if not self.cpu_tight:
+            return gpu
+        return (gpu + max(self.cpu[node.key], 0) * TIE_FULL // self.most_cpu) // 2
+
+    def best(self, request: Any, trust: str) -> tuple[Any, tuple[int, ...], list[Any]] | None:
+        """The winning node, its score and its parts."""
+        found = [(node, chosen) for node in self.nodes if (chosen := self.choose(node, request, trust))]
+        if not found:
+            return None
+        node, (score, parts) = min(found, key=lambda item: item[1][0])
+        return node, score, parts
+
+
+def plain(name: str) -> bool:
+    return "+" not in name and not name.endswith("-me")
+
+
+def round_half_up(value: int, width: int) -> int:
+    return (2 * value + width) // (2 * width)
+
+
+def free_starts(row: tuple[Any, ...], slices: frozenset[int]) -> list[int]:
+    return [start for start in row[3] if not slices & frozenset(range(start, start + row[2]))]
+
+
+def how_many(row: tuple[Any, ...], slices: frozenset[int]) -> int:
+    return min(len(free_starts(row, slices)), int(row[4]))
+
+
+def best_start(family: Any, slices: frozenset[int], row: tuple[Any, ...]) -> int | None:
+    """The start after which the other plain profiles have most room; the highest of equals."""
+    _, compute_slices, rows = family
+    starts = free_starts(row, slices)
+    if not starts:
+        return None
+
+    def left(start: int) -> tuple[int, int]:
+        after = slices | frozenset(range(start, start + row[2]))
+        room = sum(how_many(r, after) * (r[1] * WHOLE // compute_slices) for r in rows if plain(r[0]))
+        return room, start
+
+    return max(starts, key=left)
+
+
+def violations(nodes: list[Any], holds: list[Any], trust_of: Any) -> list[str]:
+    """What of a set of holds uses anything twice."""
+    wrong: list[str] = []
+    cards = {card.key: card for node in nodes for card in node.devices}
+    for key, card in cards.items():
+        mine = [h for h in holds if h.device_key == key]
+        slots = [slot for h in mine for slot in range(h.mig_start, h.mig_start + h.mig_size)]
+        uses = {h.isolation for h in mine}
+        if sum(h.share_bp for h in mine) > WHOLE:
+            wrong.append(f"card {key}: share")
+        if sum(h.memory_mib for h in mine) > card.memory_mib:
+            wrong.append(f"card {key}: memory")
+        if len(slots) != len(set(slots)):
+            wrong.append(f"card {key}: slices")
+        if len(uses) > 1 or (uses == {"exclusive"} and len(mine) > 1):
+            wrong.append(f"card {key}: {sorted(uses)}")
+        if uses == {"vgpu"} and len({trust_of(h) for h in mine}) > 1:
+            wrong.append(f"card {key}: trust")
+    for node in nodes:
+        mine = [h for h in holds if h.node_key == node.key]
+        if sum(h.cpu_milli for h in mine) > node.cpu_milli:
+            wrong.append(f"node {node.key}: cpu")
+        if sum(h.host_memory_mib for h in mine) > node.memory_mib:
+            wrong.append(f"node {node.key}: memory")
+    return wrong

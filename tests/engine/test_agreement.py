@@ -1,0 +1,60 @@
+"""The engine and a slow reference that shares no code with it decide alike, step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pool.engine import Fleet, NodeSpec, Placed, Policy, ReplicaRequest, TypicalMix, decide
+from pool.engine.scoring import cpu_is_tight
+from tests.engine import make
+from tests.engine.reference import Pool, violations
+
+QUIET = Policy(explain=False)
+TENANTS = ["t1", "t2", "t3"]
+GROUP = {"t1": "g1", "t2": "g1", "t3": ""}  # t1 and t2 trust each other, t3 nobody
+
+
+def trust_of(hold: Any) -> str:
+    return hold.trust_group or hold.tenant
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    nodes=make.fleets(),
+    mix=st.lists(st.tuples(make.requests(), st.integers(1, 9)), min_size=1, max_size=5),
+    work=st.lists(st.tuples(make.requests(), st.sampled_from(TENANTS), st.integers(0, 5)), max_size=14),
+)
+def test_same_decisions(
+    nodes: list[NodeSpec], mix: list[tuple[ReplicaRequest, float]], work: list[tuple[ReplicaRequest, str, int]]
+) -> None:
+    fleet = Fleet.build(nodes, mix=TypicalMix.observe(mix))
+    tight = cpu_is_tight(fleet, QUIET)
+    pool = Pool(nodes, make.FAMILY_ROWS, list(fleet.mix.classes), tight)
+    live: list[Any] = []
+    for request, tenant, end in work:
+        if end == 0 and live:
+            for hold in live.pop(0):
+                fleet.release(hold)
+                pool.hold(hold, trust_of(hold), sign=-1)
+        group = GROUP[tenant]
+        decision = decide(fleet, make.job(request, tenant=tenant, trust_group=group), QUIET)
+        expected = pool.best(request, group or tenant)
+        assert isinstance(decision, Placed) == (expected is not None)
+        if not isinstance(decision, Placed) or expected is None:
+            continue
+        node, score, parts = expected
+        ours = decision.replicas[0]
+        assert ours.node_key == node.key
+        assert [
+            (d.device_key, d.share_bp, d.memory_mib, d.mig_profile, d.mig_start) for d in ours.devices
+        ] == [(key, share, memory, row[0] if row else "", start) for key, _, share, memory, row, start in parts]
+        won = decision.score
+        assert (won.bucket, won.mode_switch, won.tie, won.node_key) == score
+        holds = fleet.apply(decision, tenant, group)
+        for hold in holds:
+            pool.hold(hold, trust_of(hold))
+        live.append(holds)
+        assert violations(nodes, [h for held in live for h in held], trust_of) == []
