@@ -220,6 +220,13 @@ WEIR_DRIVER_RESERVE_PERCENT = int(os.environ.get("WEIR_DRIVER_RESERVE_PERCENT", 
 WEIR_CURRENCY = os.environ.get("WEIR_CURRENCY", "CNY")
 WEIR_ENTRY_PRICE = os.environ.get("WEIR_ENTRY_PRICE", "210")
 WEIR_ENTRY_UNIT = os.environ.get("WEIR_ENTRY_UNIT", "month")  # hour, day or month of the entry slice
+WEIR_ENTRY_SHARE_BP = int(os.environ.get("WEIR_ENTRY_SHARE_BP", "1250"))  # the entry slice: 1/8 of a card
+WEIR_ENTRY_MODEL = os.environ.get("WEIR_ENTRY_MODEL", "T4")
+WEIR_CHARGE_BASIS = os.environ.get("WEIR_CHARGE_BASIS", "larger")  # compute, memory or the larger share
+WEIR_BILLING_ZONE = os.environ.get("WEIR_BILLING_ZONE", "Asia/Shanghai")  # the seller's: days, years of numbers
+WEIR_SELLER_NAME = os.environ.get("WEIR_SELLER_NAME", "Weir")
+WEIR_METER_LAG_MINUTES = int(os.environ.get("WEIR_METER_LAG_MINUTES", "15"))
+WEIR_FONT_PATHS = os.environ.get("WEIR_FONT_PATHS", "")  # more font folders, joined by colons
 
 LOGGING_CONFIG = "console.common.logs.configure"
 LOGGING: dict[str, object] = {"level": os.environ.get("WEIR_LOG_LEVEL", "INFO")}
