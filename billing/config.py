@@ -49,10 +49,10 @@ def entry() -> Entry:
     unit = str(settings.WEIR_ENTRY_UNIT)
     if unit not in HOURS_OF:
         raise ImproperlyConfigured(f"WEIR_ENTRY_UNIT: {unit!r} is not a unit; use one of {', '.join(HOURS_OF)}")
-    share_bp = int(getattr(settings, "WEIR_ENTRY_SHARE_BP", 1250))
+    share_bp = int(settings.WEIR_ENTRY_SHARE_BP)
     if not 1 <= share_bp <= 10_000:
         raise ImproperlyConfigured("WEIR_ENTRY_SHARE_BP: use 1 to 10000 basis points; 1250 is 1/8 of a card")
-    model = str(getattr(settings, "WEIR_ENTRY_MODEL", "T4"))
+    model = str(settings.WEIR_ENTRY_MODEL)
     return Entry(price, currency(), unit, Fraction(share_bp, 10_000), model)
 
 
@@ -66,7 +66,7 @@ def currency() -> str:
 
 def basis() -> Basis:
     """Which share of a card is charged: compute, memory or larger (of both)."""
-    text = str(getattr(settings, "WEIR_CHARGE_BASIS", Basis.LARGER))
+    text = str(settings.WEIR_CHARGE_BASIS)
     try:
         return Basis(text)
     except ValueError:
@@ -76,7 +76,7 @@ def basis() -> Basis:
 
 def zone() -> ZoneInfo:
     """The seller's zone: decides the year of invoice numbers and the platform's own days."""
-    name = str(getattr(settings, "WEIR_BILLING_ZONE", "Asia/Shanghai"))
+    name = str(settings.WEIR_BILLING_ZONE)
     try:
         return zone_of(name)
     except ValueError as error:
@@ -84,7 +84,7 @@ def zone() -> ZoneInfo:
 
 
 def seller() -> str:
-    return str(getattr(settings, "WEIR_SELLER_NAME", "Weir"))
+    return str(settings.WEIR_SELLER_NAME)
 
 
 def settle_lag() -> timedelta:
@@ -92,4 +92,4 @@ def settle_lag() -> timedelta:
 
     Longer than it takes to learn that a node is lost, so that a correction stays the exception.
     """
-    return timedelta(minutes=int(getattr(settings, "WEIR_METER_LAG_MINUTES", 15)))
+    return timedelta(minutes=int(settings.WEIR_METER_LAG_MINUTES))

@@ -1,26 +1,31 @@
-"""Money and amounts of work as text, by the active locale."""
+"""Money and amounts of work as text, by the active locale; rounded half-up before Django truncates."""
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from django.utils.formats import number_format
 
-SYMBOLS = {"CNY": "¥", "USD": "US$", "EUR": "€", "HKD": "HK$", "JPY": "JP¥", "GBP": "£", "SGD": "S$"}
+from billing.rating.amounts import digits
+from console.common import formats
+
 _WIDE = Context(prec=60, rounding=ROUND_HALF_UP)
 
 
+def rounded(amount: Decimal, places: int) -> Decimal:
+    return amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+
+
 def figure(amount: Decimal, places: int) -> str:
-    """Rounded half-up to `places`, grouped and pointed by the active locale."""
-    shown = amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)
-    return str(number_format(shown, decimal_pos=places, use_l10n=True, force_grouping=True))
+    """Grouped and pointed by the active locale."""
+    return str(number_format(rounded(amount, places), decimal_pos=places, use_l10n=True, force_grouping=True))
 
 
-def money(amount: Decimal, currency: str, places: int = 2) -> str:
-    """"¥ 48,215.60"; a currency without a common symbol keeps its ISO code."""
-    sign = "−" if amount < 0 else ""
-    return f"{sign}{SYMBOLS.get(currency, currency)} {figure(abs(amount), places)}"
+def money(amount: Decimal, currency: str) -> str:
+    """With the digits that the currency has."""
+    places = digits(currency)
+    return formats.money(rounded(amount, places), currency, places)
 
 
 def unit_price(amount: Decimal, currency: str) -> str:
-    """As many of its decimals as it has, at least two."""
-    places = max(2, -int(amount.normalize().as_tuple().exponent))
-    return money(amount, currency, places)
+    """With as many decimals as it has, at least those of the currency."""
+    places = max(digits(currency), -int(amount.normalize().as_tuple().exponent))
+    return formats.money(amount, currency, places)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from django.utils.translation import gettext as _
 
 from billing import config
-from billing.format import money
+from billing.format import money, rounded, unit_price
 
 
 def sentence() -> str:
@@ -14,9 +14,9 @@ def sentence() -> str:
     facts = {
         "share": f"{entry.share.numerator}/{entry.share.denominator}",
         "model": entry.model,
-        "price": money(entry.price, entry.currency, 2),
+        "price": money(entry.price, entry.currency),
         "unit": _unit(entry.unit),
-        "hourly": money(entry.per_card_hour, entry.currency, 4),
+        "hourly": unit_price(rounded(entry.per_card_hour, 4), entry.currency),
     }
     if entry.share == Fraction(1):
         text = _("Entry: a whole %(model)s card at %(price)s %(unit)s, which is %(hourly)s per card-hour, before tax.")
