@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
 
 SETTINGS = {
     "listen_addresses": "",
@@ -90,6 +95,20 @@ def _wait_until_ready(folder: Path, place: str, process: "subprocess.Popen[bytes
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError("PostgreSQL did not start")
         time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def fresh_database(url: str) -> Iterator[str]:
+    """An empty database on the server of `url`, dropped at the end; yields its DATABASE_URL."""
+    name = f"weir_{secrets.token_hex(4)}"
+    with psycopg.connect(url, autocommit=True) as server_connection:
+        server_connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    parts = urlsplit(url)
+    try:
+        yield urlunsplit(parts._replace(path=f"/{name}"))
+    finally:
+        with psycopg.connect(url, autocommit=True) as server_connection:
+            server_connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 if __name__ == "__main__":

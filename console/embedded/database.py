@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -36,6 +35,8 @@ def ask(connection: BaseDatabaseWrapper, seconds: int = 5) -> None:
     """Connects once without the pool, which would try in silence for half a minute. Raises OperationalError."""
     if connection.vendor != "postgresql":
         return
+    import psycopg  # 20 MB that no process needs on SQLite
+
     try:
         psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": seconds}).close()
     except psycopg.Error as error:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from console.embedded import guests, preflight, probes, valkey
 from console.embedded.options import BASE_DIR, Options
@@ -22,11 +23,12 @@ VALKEY, GROUND, SERVERS, WORKERS, GUESTS = range(5)  # stages, in the order of t
 
 @dataclass(frozen=True)
 class Plan:
-    """`first` start as soon as the tables stand, `rest` once `prepare` is through and has handed its facts over."""
+    """`first` start beside `prepare` and wait for `gate`; `rest` once `prepare` has handed its facts over."""
 
     valkey: Spec | None
     prepare: Spec
     first: Sequence[Spec]
+    gate: Path
     rest: Callable[[Facts], Sequence[Spec]]
 
 
@@ -40,8 +42,14 @@ def build(options: Options) -> Plan:
         valkey=server,
         prepare=Spec("prepare", _manage("prepare", *guests.wishes(options)), GROUND, env),
         first=[_web(options, env)],
+        gate=gate(options),
         rest=partial(_rest, options, env),
     )
+
+
+def gate(options: Options) -> Path:
+    """The file that tells the web process that the tables are up to date; of this run only."""
+    return options.home / "migrated"
 
 
 def _addresses(options: Options) -> dict[str, str]:
@@ -81,11 +89,8 @@ def _web(options: Options, env: Mapping[str, str]) -> Spec:
     return Spec(
         "web",
         [
-            *(sys.executable, "-m", "uvicorn", "console.asgi:application"),
-            *("--host", host, "--port", str(options.port)),
-            *("--no-access-log", "--log-level", "warning", "--no-server-header"),
-            *("--ws-per-message-deflate", "false", "--ws-max-queue", "4", "--ws-max-size", "65536"),
-            *("--timeout-graceful-shutdown", "3"),
+            *(sys.executable, "-m", "console.embedded.web", "--host", host, "--port", str(options.port)),
+            *("--gate", str(gate(options))),
         ],
         SERVERS,
         env,

@@ -26,7 +26,7 @@ class Supervisor:
         self.children: list[Child] = []
         self.facts: dict[str, str] = {}  # what `prepare` handed over: links and join tokens, kept out of every log
         self._tasks: set[asyncio.Task[None]] = set()
-        self._end, self._migrated = asyncio.Event(), asyncio.Event()
+        self._end = asyncio.Event()
         self._started = time.monotonic()
 
     async def run(self) -> None:
@@ -47,14 +47,11 @@ class Supervisor:
             if not await self._launch(self.plan.valkey).ready(10):
                 raise Refusal(f"The embedded Valkey did not start; see {self.logs / 'valkey.log'}.", NO_VALKEY)
         self.voice.say("Database: bringing the tables up to date")
+        self.plan.gate.unlink(missing_ok=True)
         prepare = self._task(self._prepare())
-        migrated = self._task(self._wait_for(self._migrated))
-        await asyncio.wait({prepare, migrated}, return_when=asyncio.FIRST_COMPLETED)
-        if prepare.done():
-            prepare.result()
-        self.voice.say("Console: starting")
         first = [self._launch(spec) for spec in self.plan.first]
-        await asyncio.gather(prepare, *(child.ready(FIRST_ANSWER) for child in first))
+        await prepare
+        await asyncio.gather(*(child.ready(FIRST_ANSWER) for child in first))
         self._greet()
         for spec in self.plan.rest(self.facts):
             self._launch(spec)
@@ -75,7 +72,8 @@ class Supervisor:
         fact: dict[str, str] = json.loads(line)["weir"]
         self.facts.update(fact)
         if "migrated" in fact:
-            self._migrated.set()
+            self.voice.say("Console: starting")
+            self.plan.gate.touch()
         if "step" in fact:
             self.voice.say(fact["step"])
         return True

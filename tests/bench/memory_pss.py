@@ -57,11 +57,11 @@ def name(run: Run, pid: int) -> str:
     line = command_line(pid)
     known = {
         "valkey-server": "valkey",
-        "uvicorn": "web",
+        "console.embedded.web": "web",
         "manage.py gateway": "gateway",
-        "scheduler@": "scheduler",
+        "manage.py scheduler": "scheduler",
         "worker@": "worker",
-        "celery -A console beat": "beat",
+        "console beat": "beat",
         "pool.agent": "agent",
     }
     return next((label for part, label in known.items() if part in line), line[:40] or str(pid))
@@ -77,9 +77,12 @@ def main() -> None:
     print(f"{'process':<12} PSS MB (median of {RUNS})")
     for label in sorted({label for _, sizes in results for label in sizes}):
         print(f"{label:<12} {statistics.median(sizes.get(label, 0.0) for _, sizes in results):6.1f}")
-    total = statistics.median(totals)
-    print(f"{'together':<12} {total:6.1f}   reference: at most {MB_REFERENCE}   ratio {total / MB_REFERENCE:.2f}")
-    print(f"first answer {seconds:6.1f} s reference: at most {SECONDS_REFERENCE}   ratio {seconds / SECONDS_REFERENCE:.2f}")
+    report("together", "MB", statistics.median(totals), MB_REFERENCE)
+    report("first answer", "s", seconds, SECONDS_REFERENCE)
+
+
+def report(what: str, unit: str, value: float, reference: float) -> None:
+    print(f"{what:<12} {value:6.1f} {unit:<2} reference: at most {reference}, ratio {value / reference:.2f}")
 
 
 if __name__ == "__main__":

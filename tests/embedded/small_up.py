@@ -55,7 +55,7 @@ def main(home: Path, port: int) -> None:
         Spec("stubborn", python(STUBBORN, "stubborn"), plan.WORKERS, grace=0.3),
         Spec("guest", python(GUEST, "guest", str(home)), plan.GUESTS),
     ]
-    small = plan.Plan(server, Spec("prepare", python(PREPARE), plan.GROUND), [web], lambda facts: rest)
+    small = plan.Plan(server, Spec("prepare", python(PREPARE), plan.GROUND), [web], home / "gate", lambda facts: rest)
     asyncio.run(Supervisor(options, small).run())
 
 
