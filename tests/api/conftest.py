@@ -23,9 +23,7 @@ class Api:
     """Calls paths under /api/v1/ as one person; `last` is the decoded body of the last answer."""
 
     def __init__(self, user: User, scopes: tuple[str, ...] = SCOPES, tenant: Tenant | None = None) -> None:
-        self.token, self.secret = services.create_token(
-            actor_for_user(user), name="test", scopes=scopes, tenant=tenant
-        )
+        self.token, self.secret = services.create_token(actor_for_user(user), name="test", scopes=scopes, tenant=tenant)
         self.client = Client()
         self.headers = {"Authorization": f"Bearer {self.secret}"}
 

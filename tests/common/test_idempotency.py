@@ -1,0 +1,173 @@
+"""Idempotency keys: once, whatever is sent again, in parallel, or killed half-way."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from console.common import clock, idempotency
+from console.common.errors import Conflict, InvalidInput
+from console.common.idempotency import Answer, KeyReused
+from console.common.models import IdempotencyKey
+from console.tenants.models import Tenant
+
+PRINT = idempotency.fingerprint("POST", "/x", b"{}")
+
+
+def make_tenant(slug: str = "made") -> Answer:
+    Tenant.objects.create(slug=f"{slug}-{Tenant.objects.count()}", name=slug)
+    return Answer(201, b'{"made": 1}', {"Location": "/x/1"})
+
+
+def run(work: Callable[..., Any], key: str = "k", print_: str = PRINT, caller: str = "user:1", **more: Any) -> Answer:
+    return idempotency.run(caller, key, print_, lambda store: work(), **more)
+
+
+def test_done_is_answered_from_the_store_byte_for_byte(db: None) -> None:
+    first, second = run(make_tenant), run(make_tenant)
+    assert (second.status, second.body, second.headers) == (first.status, first.body, first.headers)
+    assert (first.replayed, second.replayed) == (False, True)
+    assert Tenant.objects.count() == 1
+
+
+def test_another_payload_is_refused(db: None) -> None:
+    run(make_tenant)
+    with pytest.raises(KeyReused):
+        run(make_tenant, print_=idempotency.fingerprint("POST", "/x", b'{"a":1}'))
+    with pytest.raises(KeyReused):
+        run(make_tenant, print_=idempotency.fingerprint("POST", "/y", b"{}"))
+    assert Tenant.objects.count() == 1
+
+
+def test_a_key_belongs_to_its_caller(db: None) -> None:
+    run(make_tenant)
+    assert run(make_tenant, caller="user:2").replayed is False
+    assert Tenant.objects.count() == 2
+
+
+def test_still_running_is_a_conflict(db: None) -> None:
+    def work() -> Answer:
+        with pytest.raises(Conflict) as refusal:
+            run(make_tenant)
+        assert refusal.value.code == "request_in_progress"
+        return make_tenant()
+
+    run(work)
+    assert Tenant.objects.count() == 1
+
+
+def test_a_refusal_gives_the_key_back(db: None) -> None:
+    def refuse() -> Answer:
+        make_tenant()
+        raise InvalidInput([])
+
+    with pytest.raises(InvalidInput):
+        run(refuse)
+    assert (Tenant.objects.count(), IdempotencyKey.objects.count()) == (0, 0)
+    assert run(make_tenant).replayed is False
+
+
+def _die() -> None:
+    raise KeyboardInterrupt  # not an Exception: the key stays claimed, as it does after a kill
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_before_the_commit_nothing_happened_and_a_retry_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> Answer:
+        make_tenant()
+        _die()
+        raise AssertionError
+
+    with pytest.raises(KeyboardInterrupt):
+        run(work)
+    assert Tenant.objects.count() == 0
+    with pytest.raises(Conflict):  # the claim holds for a while: the first may still be alive elsewhere
+        run(make_tenant)
+    later = clock.now() + idempotency.CLAIM + timedelta(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert run(make_tenant).status == 201
+    assert Tenant.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_killed_after_the_commit_the_answer_is_there() -> None:
+    run(make_tenant)  # the process dies here, before the answer goes out
+    assert run(make_tenant).replayed is True
+    assert Tenant.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_wakes_up_after_a_take_over_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fence: a paused process must not add a second object once a retry has taken its claim over."""
+    later = clock.now() + idempotency.CLAIM + timedelta(seconds=1)
+
+    def slow(store: Callable[[Answer], None]) -> None:
+        # "inside": the checks before the transaction took longer than a claim lasts
+        monkeypatch.setattr(clock, "now", lambda: later)
+        assert run(lambda: make_tenant("retry")).replayed is False
+        with transaction.atomic():
+            store(make_tenant("first"))
+
+    with pytest.raises(Conflict):
+        idempotency.run("user:1", "k", PRINT, slow, "inside")
+    assert [tenant.name for tenant in Tenant.objects.all()] == ["retry"]
+    assert run(make_tenant).replayed is True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_make_one() -> None:
+    """200 threads with one key: one object; every other call gets the stored answer or 409."""
+    seen: list[Any] = []
+    gate = threading.Barrier(20)
+
+    def call() -> None:
+        gate.wait()
+        for _ in range(10):
+            try:
+                seen.append(run(make_tenant).body)
+            except Conflict as refusal:
+                seen.append(refusal.code)
+            except OperationalError as error:  # would be a locked database
+                seen.append(error)
+        connection.close()
+
+    threads = [threading.Thread(target=call) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 200
+    assert set(seen) <= {b'{"made": 1}', "request_in_progress"}
+    assert Tenant.objects.count() == 1
+
+
+def test_the_store_cannot_be_read_without_our_key(db: None) -> None:
+    run(lambda: Answer(201, b'{"token": "weir_secret"}', {}))
+    assert b"weir_secret" not in bytes(IdempotencyKey.objects.get().body)
+
+
+def test_purge_removes_what_has_expired_and_only_that(db: None) -> None:
+    run(make_tenant, key="old")
+    run(make_tenant, key="new")
+    now = clock.now()
+    IdempotencyKey.objects.filter(key="old").update(expires_at=now - timedelta(seconds=1))
+    assert idempotency.purge(now) == 1
+    assert idempotency.purge(now) == 0
+    assert [row.key for row in IdempotencyKey.objects.all()] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [("abc", "abc"), ('"8e03978e-40d5"', "8e03978e-40d5"), ("  x ", "x")],
+)
+def test_a_key_may_be_quoted(header: str, key: str) -> None:
+    assert idempotency.read_key({idempotency.HEADER: header}) == key
+
+
+@pytest.mark.parametrize("header", ["a b", "é", "x" * 256, '""'])
+def test_a_strange_key_is_refused(header: str) -> None:
+    with pytest.raises(InvalidInput):
+        idempotency.read_key({idempotency.HEADER: header})
