@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
 from console.audit.models import AuditChain, AuditEntry
-from console.common import clock
+from console.common import bulk, clock
 from console.common.actor import Actor
 from console.common.errors import Conflict
 
@@ -53,19 +53,37 @@ def name_of(obj: models.Model) -> tuple[str, str]:
 
 
 def record_many(actor: Actor, entries: Sequence[Entry]) -> None:
-    """Entries of one transaction, chained in order. Three queries however many they are."""
+    """Entries of one transaction, chained in order. Few queries however many they are."""
     if not entries:
         return
     with transaction.atomic():
-        chain_id = _chain_id()
-        chain, _ = AuditChain.objects.get_or_create(chain_id=chain_id)
-        rows = _link(actor, entries, chain)
-        advanced = AuditChain.objects.filter(chain_id=chain_id, seq=chain.seq).update(
-            seq=rows[-1].seq, head=rows[-1].digest
+        bulk.insert(prepare(actor, entries))
+
+
+def prepare(actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
+    """Advances the chain and returns the unsaved rows, for a caller that stores them with its own (`bulk.insert`).
+
+    Call inside the transaction that stores them.
+    """
+    if not entries:
+        return []
+    chain_id = _chain_id()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT seq, head FROM audit_auditchain WHERE chain_id = %s", [chain_id])
+        seq, head = cursor.fetchone() or _open_chain(chain_id)
+        rows = _link(actor, entries, chain_id, seq, head)
+        cursor.execute(
+            "UPDATE audit_auditchain SET seq = %s, head = %s WHERE chain_id = %s AND seq = %s",
+            [rows[-1].seq, rows[-1].digest, chain_id, seq],
         )
-        if not advanced:
+        if cursor.rowcount != 1:
             raise Conflict("another writer advanced this audit chain", code="audit_chain_moved")
-        AuditEntry.objects.bulk_create(rows)
+    return rows
+
+
+def _open_chain(chain_id: str) -> tuple[int, str]:
+    AuditChain.objects.create(chain_id=chain_id)
+    return 0, ""
 
 
 def digest_of(previous: str, text: str) -> str:
@@ -81,16 +99,16 @@ def _chain_id() -> str:
     return str(_local.chain)
 
 
-def _link(actor: Actor, entries: Sequence[Entry], chain: AuditChain) -> list[AuditEntry]:
+def _link(actor: Actor, entries: Sequence[Entry], chain_id: str, seq: int, head: str) -> list[AuditEntry]:
     at = clock.now()
-    previous, seq, rows = chain.head, chain.seq, []
+    previous, rows = head, []
     for entry in entries:
         seq += 1
-        text = _canonical(actor, entry, chain.chain_id, seq, at.isoformat())
+        text = _canonical(actor, entry, chain_id, seq, at.isoformat())
         digest = digest_of(previous, text)
         rows.append(
             AuditEntry(
-                chain_id=chain.chain_id,
+                chain_id=chain_id,
                 seq=seq,
                 at=at,
                 actor_kind=actor.kind,

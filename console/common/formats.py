@@ -90,12 +90,21 @@ def duration(value: timedelta | float | None) -> str:
 
 
 def money(amount: Decimal | None, currency: str, places: int = 2) -> str:
-    """"¥ 48,215.60"; a currency without a known symbol keeps its ISO code."""
+    """ "¥ 48,215.60"; a currency without a known symbol keeps its ISO code."""
     if amount is None:
         return "–"
     sign = "−" if amount < 0 else ""
     number = formats.number_format(abs(amount), decimal_pos=places, force_grouping=True)
     return f"{sign}{_SYMBOLS.get(currency, currency)} {number}"
+
+
+def rate(amount: Decimal | None, currency: str) -> str:
+    """A price keeps the decimals it has, from two to six: 12.5 -> "¥ 12.50", 0.28125 -> "¥ 0.28125"."""
+    if amount is None:
+        return "–"
+    exponent = amount.normalize().as_tuple().exponent
+    decimals = -exponent if isinstance(exponent, int) else 2
+    return money(amount, currency, min(6, max(2, decimals)))
 
 
 def percent(part: float, whole: float, places: int = 1) -> str:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from django.db import connection
 from django.db.models import F, Q
 
 from console.common.models import Lease
@@ -29,9 +30,7 @@ def release(name: str, holder: str) -> None:
 def _take(name: str, holder: str, expires: datetime, now: datetime) -> bool:
     Lease.objects.get_or_create(name=name)
     free = Q(expires_at__isnull=True) | Q(expires_at__lte=now)
-    return bool(
-        Lease.objects.filter(free, name=name).update(holder=holder, epoch=F("epoch") + 1, expires_at=expires)
-    )
+    return bool(Lease.objects.filter(free, name=name).update(holder=holder, epoch=F("epoch") + 1, expires_at=expires))
 
 
 def hold(name: str, epoch: int) -> bool:
@@ -40,4 +39,6 @@ def hold(name: str, epoch: int) -> bool:
     The UPDATE keeps the row locked until commit, so that a take-over waits for this transaction or this
     transaction sees the take-over.
     """
-    return bool(Lease.objects.filter(name=name, epoch=epoch).update(epoch=epoch))
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE common_lease SET epoch = epoch WHERE name = %s AND epoch = %s", [name, epoch])
+        return bool(cursor.rowcount == 1)

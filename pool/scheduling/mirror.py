@@ -39,19 +39,23 @@ class FleetMirror:
         self.generation = 0
         self.dirty: set[int] = set()
 
-    def sync(self) -> None:
-        """Bring the mirror up to date with all nodes. One query when nothing changed."""
+    def sync(self) -> set[int]:
+        """Bring the mirror up to date with all nodes. One query when nothing changed.
+
+        Returns the nodes whose own description (not only what they hold) changed.
+        """
         versions = node_versions()
         changed = {node for node, version in versions.items() if self.versions.get(node) != version}
         for node in self.versions.keys() - versions.keys():
             self._remove(node)
-        self.sync_nodes(changed | (self.dirty & versions.keys()))
+        return self.sync_nodes(changed | (self.dirty & versions.keys()))
 
-    def sync_nodes(self, node_ids: Iterable[int]) -> None:
-        """Reload these nodes: what changed there is taken into the fleet."""
+    def sync_nodes(self, node_ids: Iterable[int]) -> set[int]:
+        """Reload these nodes: what changed there is taken into the fleet. Returns like `sync`."""
         wanted = set(node_ids)
         if not wanted:
-            return
+            return set()
+        before = {node: self.specs.get(node) for node in wanted}
         every = not self.specs
         specs = node_specs(None if every else wanted)
         held = live_allocations(None if every else wanted)
@@ -62,6 +66,7 @@ class FleetMirror:
                 self._update(node, version, spec, held.get(node, {}))
         self.dirty -= wanted
         self.generation += 1
+        return {node for node, spec in before.items() if self.specs.get(node) != spec}
 
     def committed(self, node: int, rows: dict[int, Held], version: int) -> None:
         """Take in what this process itself has just committed on `node`.

@@ -16,7 +16,8 @@ from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
 from pool.engine.types import Hold, Placed, Policy
-from pool.scheduling.limits import Usage, active_jobs, first_biting, limits_of
+from pool.scheduling.facts import Facts
+from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of
 from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
@@ -41,6 +42,7 @@ class Scheduler:
         self.clock = clock
         self.mirror = FleetMirror(observed_mix())
         self.waiting = WaitingList()
+        self.facts = Facts()
         self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
         self.mix_at = time.monotonic()
         self.batch = BATCH
@@ -53,7 +55,7 @@ class Scheduler:
             self.mirror.fleet.set_mix(observed_mix())
             self.mix_at = time.monotonic()
             self.refused.clear()
-        self.mirror.sync()
+        self.facts.forget(self.mirror.sync())
         self.waiting.reconcile()
         self.run_pass(self.waiting)
         self.explain()
@@ -61,7 +63,7 @@ class Scheduler:
     def react(self, job_ids: Iterable[int], node_ids: Iterable[int]) -> None:
         """What a wake-up names: changed nodes let everyone try again, new jobs only themselves."""
         generation = self.mirror.generation
-        self.mirror.sync_nodes(set(node_ids) & self.mirror.versions.keys())
+        self.facts.forget(self.mirror.sync_nodes(set(node_ids) & self.mirror.versions.keys()))
         jobs = set(job_ids)
         self.waiting.load(jobs)
         if self.mirror.generation != generation:
@@ -81,8 +83,8 @@ class Scheduler:
             if not isinstance(choice.outcome, Placed):
                 self.refused[item.class_key] = self.mirror.generation
                 continue
-            tenant = item.job.tenant
-            holds = self.mirror.fleet.apply(choice.outcome, tenant.public_id, tenant.trust_key)
+            asked = item.request
+            holds = self.mirror.fleet.apply(choice.outcome, asked.tenant, asked.trust_group)
             self._count(item, holds, usage)
             batch.append((choice, holds))
             if len(batch) >= self.batch or time.perf_counter() - began > BATCH_S:
@@ -110,23 +112,23 @@ class Scheduler:
             commit_refusals(choices, self.epoch, self.clock())
 
     def _explain(self, item: Waiting, usage: Usage) -> Choice:
-        limit = first_biting(limits_of(item.job.queue, usage), item.job.total_share_bp)
+        limit = first_biting(self._limits(item, usage), item.total_share_bp)
         if limit is not None:
-            return Choice(item.job, item.roles, limit, self._snapshot(), 0)
+            return Choice(item, limit, self._snapshot(), 0)
         return self._decide(item, Policy())
 
     def _may_try(self, item: Waiting, usage: Usage) -> bool:
-        if item.job.queue.state == Queue.State.HELD:
+        if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
         if self.refused.get(item.class_key) == self.mirror.generation:
             return False
-        return first_biting(limits_of(item.job.queue, usage), item.job.total_share_bp) is None
+        return first_biting(self._limits(item, usage), item.total_share_bp) is None
 
     def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
         began = time.perf_counter_ns()
         outcome = decide(self.mirror.fleet, item.request, policy)
         took = (time.perf_counter_ns() - began) // 1000
-        return Choice(item.job, item.roles, outcome, self._snapshot(), took)
+        return Choice(item, outcome, self._snapshot(), took)
 
     def _snapshot(self) -> str:
         return f"{self.epoch}.{self.mirror.fleet.version}"
@@ -138,13 +140,16 @@ class Scheduler:
     def _counts_jobs(self) -> bool:
         """Whether any limit asks for the number of running jobs: counting them costs a query."""
         return any(
-            item.job.queue.limit_running_jobs is not None or item.job.tenant.limit_running_jobs is not None
-            for item in self.waiting.jobs.values()
+            queue.limit_running_jobs is not None or queue.tenant.limit_running_jobs is not None
+            for queue in self.waiting.queues.values()
         )
+
+    def _limits(self, item: Waiting, usage: Usage) -> list[Limit]:
+        return limits_of(self.waiting.queues[item.queue_id], usage)
 
     def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage) -> None:
         share = sum(hold.share_bp for hold in holds)
-        queue, tenant = item.job.queue_id, item.job.tenant_id
+        queue, tenant = item.queue_id, item.tenant_id
         for table, key, more in (
             (usage.queue_bp, queue, share),
             (usage.tenant_bp, tenant, share),
@@ -158,7 +163,7 @@ class Scheduler:
             return
         now: datetime = self.clock()
         try:
-            done = commit_placements([choice for choice, _ in batch], self.lease_name, self.epoch, now)
+            done = commit_placements([choice for choice, _ in batch], self.facts, self.lease_name, self.epoch, now)
         except IntegrityError as error:
             # memory and database differ: believe the database, and find the culprit one by one
             log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
@@ -170,7 +175,7 @@ class Scheduler:
             raise
         self.batch = BATCH
         self._forget([pair for pair in batch if pair[0].job.pk not in done.job_ids])
-        self._learn(done)
+        self._learn(batch, done)
         for choice, _ in batch:
             self.waiting.drop(choice.job.pk)
 
@@ -181,12 +186,15 @@ class Scheduler:
                 self.mirror.fleet.release(hold)
                 self.mirror.dirty.add(hold.node_key)
 
-    def _learn(self, done: Committed) -> None:
+    def _learn(self, batch: list[tuple[Choice, tuple[Hold, ...]]], done: Committed) -> None:
+        """Tell the mirror what this process has just made durable: the fleet holds it already."""
+        jobs = {choice.job.pk: choice.job for choice, _ in batch}
         by_node: dict[int, dict[int, Held]] = {}
         for row in done.allocations:
-            by_node.setdefault(row.node_id, {})[row.pk] = Held(_hold(row), row.job.queue_id, row.tenant_id)
-        for node, rows in by_node.items():
-            self.mirror.committed(node, rows, done.versions[node])
+            job = jobs[row.job_id]
+            by_node.setdefault(row.node_id, {})[row.pk] = Held(_hold(row, job), job.queue_id, job.tenant_id)
+        for node, held in by_node.items():
+            self.mirror.committed(node, held, done.versions[node])
 
 
 def lease_name() -> str:
@@ -194,8 +202,7 @@ def lease_name() -> str:
     return f"scheduler.{settings.WEIR_CELL}"
 
 
-def _hold(row: Allocation) -> Hold:
-    tenant = row.job.tenant
+def _hold(row: Allocation, job: Waiting) -> Hold:
     return Hold(
         device_key=row.device_id,
         node_key=row.node_id,
@@ -205,8 +212,8 @@ def _hold(row: Allocation) -> Hold:
         mig_profile=row.mig_profile,
         mig_start=row.mig_start,
         mig_size=row.mig_size,
-        tenant=tenant.public_id,
-        trust_group=tenant.trust_key,
+        tenant=job.request.tenant,
+        trust_group=job.request.trust_group,
         cpu_milli=row.cpu_milli,
         host_memory_mib=row.host_memory_mib,
     )

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
-from console.common import clock
+from console.common import clock, formats
 from console.common.actor import Actor
 from pool.scheduling import queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
@@ -41,6 +42,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
     attempt = _chosen(attempts, request.GET.get("attempt", ""))
     shown = _shown(actor, found, attempt, request.GET.get("rank", ""))
     replica = logs.replica_of(actor, found, request.GET.get("replica", "")) if attempt else None
+    roles = _roles(found)
     decision = _decision(actor, found, attempt)
     pieces, ends = logs.tail(replica) if replica and not request.headers.get("HX-Request") else ([], {})
     context = {
@@ -48,7 +50,8 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "outcome": words.outcome(found.outcome) if found.outcome else "",
         "span": reads.span_of(found, clock.now()),
         "final": reads.is_final(found),
-        "roles": _roles(found),
+        "roles": roles,
+        "replicas_text": _replicas_text(roles),
         "attempts": [(row, words.outcome(row.outcome)) for row in attempts],
         "attempt": attempt,
         "shown": shown,
@@ -92,6 +95,11 @@ def _decision(actor: Actor, job: Job, attempt: Attempt | None) -> Decision | Non
     if attempt is None or job.state == "queued":
         return newest.first()
     return attempt.decision or newest.filter(placed=True).first()
+
+
+def _replicas_text(roles: list[Role]) -> str:
+    total = sum(item.role.replicas for item in roles)
+    return ngettext("%(n)s replica", "%(n)s replicas", total) % {"n": formats.count(total)}
 
 
 def _roles(job: Job) -> list[Role]:

@@ -39,8 +39,12 @@ def _lines(label: Any, help_text: Any = "", required: bool = False, rows: int = 
     return forms.CharField(label=label, help_text=help_text, required=required, max_length=65_536, widget=widget)
 
 
-def _number(label: Any, low: int, high: int, help_text: Any = "") -> forms.IntegerField:
-    return forms.IntegerField(label=label, help_text=help_text, required=False, min_value=low, max_value=high)
+def _number(label: Any, low: int, high: int, help_text: Any = "", usual: str = "") -> forms.IntegerField:
+    """`usual`: the API's default, shown while the field is empty."""
+    widget = forms.NumberInput(attrs={"placeholder": usual})
+    return forms.IntegerField(
+        label=label, help_text=help_text, required=False, min_value=low, max_value=high, widget=widget
+    )
 
 
 class JobForm(forms.Form):
@@ -61,7 +65,7 @@ class JobForm(forms.Form):
     gpu_mode = forms.ChoiceField(
         label=lazy("GPU"), required=False, choices=GPU_MODES, widget=forms.RadioSelect, initial=WHOLE
     )
-    gpus = _number(lazy("Devices per replica"), 1, 64)
+    gpus = _number(lazy("Devices per replica"), 1, 64, usual="1")
     gpu_share = _text(lazy("Share of each"), lazy("1/16, 1/8, 25 %, 0.5 …"), list="shares")
     mig_profile = _text(lazy("MIG profile"), list="mig-profiles", placeholder="1g.10gb")
     gpu_memory = _text(
@@ -84,13 +88,13 @@ class JobForm(forms.Form):
         label=lazy("CPU cores per replica"), required=False, min_value=0, max_value=10_000, decimal_places=3
     )
     memory = _text(lazy("Memory per replica"), lazy("Such as 16 GiB."))
-    replicas = _number(lazy("Replicas"), 1, 4096)
+    replicas = _number(lazy("Replicas"), 1, 4096, usual="1")
     min_member = _number(lazy("Start with at least"), 1, 4096, lazy("Replicas. Empty: all of them, or none starts."))
-    priority = _number(lazy("Priority"), -1000, 1000, lazy("Higher waits less. 0 is usual."))
+    priority = _number(lazy("Priority"), -1000, 1000, lazy("Higher waits less."), usual="0")
     preemptible = forms.BooleanField(label=lazy("May be preempted"), required=False)
     max_duration = _number(lazy("Stop after"), 1, 527_040, lazy("Empty: no limit."))
     max_duration_unit = forms.ChoiceField(label=lazy("Unit"), required=False, choices=UNITS, initial="h")
-    max_retries = _number(lazy("Retries"), 0, 100, lazy("After a failure. A lost node does not count."))
+    max_retries = _number(lazy("Retries"), 0, 100, lazy("After a failure. A lost node does not count."), usual="0")
     environment = _lines(lazy("Environment"), lazy("One NAME=value a line."))
     labels = _lines(lazy("Labels"), lazy("One name=value a line."))
 

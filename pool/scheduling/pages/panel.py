@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from console.common import formats
 from pool.scheduling.dry_run import DryRun, PlacedPart
@@ -117,10 +116,5 @@ def _ranges(indexes: list[int]) -> list[str]:
 
 def _limit(limit: Limit, bites: bool) -> LimitBar:
     scope = _("Queue %(name)s") if limit.scope == "queue" else _("Tenant %(name)s")
-    if limit.kind == "running_jobs":
-        text = ngettext("%(used)s of %(n)s running job", "%(used)s of %(n)s running jobs", limit.limit or 0)
-        values = {"used": formats.count(limit.used), "n": formats.count(limit.limit or 0)}
-    else:
-        text = _("%(used)s of %(n)s cards")
-        values = {"used": formats.cards(limit.used), "n": formats.cards(limit.limit or 0)}
-    return LimitBar(scope % {"name": limit.name}, limit.used, limit.limit or 0, text % values, bites)
+    text = reasons.limit_use(limit.kind, limit.used, limit.limit or 0)
+    return LimitBar(scope % {"name": limit.name}, limit.used, limit.limit or 0, text, bites)

@@ -162,19 +162,15 @@ def _amount(kind: str, value: Any) -> str:
 
 def limit_text(limit: Mapping[str, Any]) -> str:
     """Which limit holds a job back, and how much of it is used."""
-    values = {
-        "name": limit["name"],
-        "used": limit_amount(limit["kind"], limit["used"]),
-        "limit": limit_amount(limit["kind"], limit["limit"]),
-    }
+    values = {"name": limit["name"], "use": limit_use(limit["kind"], limit["used"], limit["limit"] or 0)}
     if limit["scope"] == "queue":
-        return _("The limit of queue %(name)s holds it back: %(used)s of %(limit)s in use.") % values
-    return _("The limit of tenant %(name)s holds it back: %(used)s of %(limit)s in use.") % values
+        return _("The limit of queue %(name)s holds it back: %(use)s in use.") % values
+    return _("The limit of tenant %(name)s holds it back: %(use)s in use.") % values
 
 
-def limit_amount(kind: str, value: int | None) -> str:
-    if value is None:
-        return _("no limit")
+def limit_use(kind: str, used: int, limit: int) -> str:
+    """ "62 of 64 cards", "4 of 4 running jobs"."""
     if kind == "running_jobs":
-        return ngettext("%(n)s running job", "%(n)s running jobs", value) % {"n": formats.count(value)}
-    return formats.share(value) if value else formats.card_count(0)
+        text = ngettext("%(used)s of %(n)s running job", "%(used)s of %(n)s running jobs", limit)
+        return text % {"used": formats.count(used), "n": formats.count(limit)}
+    return _("%(used)s of %(n)s cards") % {"used": formats.cards(used), "n": formats.cards(limit)}

@@ -8,35 +8,25 @@ from typing import Any
 from django.db import connection, transaction
 
 from console.audit import services as audit
-from console.common import lease
+from console.common import bulk, lease
 from console.common.actor import system
 from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused
-from pool.inventory.models import Device, Node
 from pool.scheduling import wake
+from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
-from pool.scheduling.models import (
-    Allocation,
-    Attempt,
-    Decision,
-    Interval,
-    Job,
-    JobEvent,
-    JobRole,
-    NodeCommand,
-    Replica,
-)
+from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent
 from pool.scheduling.services import rows
+from pool.scheduling.waiting import Waiting
 
 _SCHEDULER = system("scheduler")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A decision on a waiting job. `job.tenant` and `roles` are loaded."""
+    """A decision on a waiting job, or the limit that kept it from being tried."""
 
-    job: Job
-    roles: tuple[JobRole, ...]
+    job: Waiting
     outcome: Placed | Refused | Limit
     snapshot: str
     duration_us: int
@@ -57,12 +47,13 @@ class Fenced(Conflict):
     code = "fenced"
 
 
-def commit_placements(choices: Sequence[Choice], lease_name: str, epoch: int, now: datetime) -> Committed:
+def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> Committed:
     """All placements of `choices` in one transaction; jobs that are no longer waiting are left out.
 
     Raises Fenced when the epoch is no longer current, and IntegrityError when the database refuses a double use:
     then nothing at all was written.
     """
+    facts.learn(part.node_key for choice in choices for part in _placed(choice).replicas)
     with transaction.atomic():
         if not lease.hold(lease_name, epoch):
             raise Fenced("this scheduler lost its lease")
@@ -70,17 +61,17 @@ def commit_placements(choices: Sequence[Choice], lease_name: str, epoch: int, no
         kept = [choice for choice in choices if choice.job.pk in started]
         if not kept:
             return Committed(frozenset(), (), {})
-        replicas, allocations = _store(kept, epoch, now)
-        nodes = sorted({replica.node_id for replica in replicas})
+        allocations = _store(kept, facts, epoch, now)
+        nodes = sorted({part.node_key for choice in kept for part in _placed(choice).replicas})
         wake.gateways(nodes)
-        versions = dict(Node.objects.filter(pk__in=nodes).values_list("pk", "version"))
+        versions = _versions(nodes)
     return Committed(frozenset(started), tuple(allocations), versions)
 
 
 def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime) -> None:
     """Why jobs wait, for their pages. Nothing depends on it."""
     with transaction.atomic():
-        Decision.objects.bulk_create([_decision(choice, epoch, now) for choice in choices])
+        bulk.insert([_decision(choice, epoch, now) for choice in choices])
 
 
 def _start_jobs(job_ids: list[int]) -> set[int]:
@@ -89,46 +80,38 @@ def _start_jobs(job_ids: list[int]) -> set[int]:
     marks = ", ".join(["%s"] * len(job_ids))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"UPDATE {table} SET state = 'starting', attempt_count = attempt_count + 1"  # noqa: S608 own table name
+            f"UPDATE {table} SET state = 'starting', attempt_count = attempt_count + 1"
             f" WHERE state = 'queued' AND id IN ({marks}) RETURNING id",
             job_ids,
         )
         return {row[0] for row in cursor.fetchall()}
 
 
-def _store(kept: list[Choice], epoch: int, now: datetime) -> tuple[list[Replica], list[Allocation]]:
-    decisions = Decision.objects.bulk_create([_decision(choice, epoch, now) for choice in kept])
-    attempts = Attempt.objects.bulk_create(
-        [
-            Attempt(job=choice.job, number=choice.job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now)
-            for choice, decision in zip(kept, decisions, strict=True)
-        ]
-    )
-    devices = _devices(kept)
-    nodes = Node.objects.in_bulk({part.node_key for choice in kept for part in _placed(choice).replicas})
-    made = [
-        rows.replica_rows(choice.job, choice.roles, attempt, _placed(choice), now)
-        for choice, attempt in zip(kept, attempts, strict=True)
-    ]
-    replicas = Replica.objects.bulk_create([replica for group in made for replica, _ in group])
-    pairs = [pair for group in made for pair in group]
-    allocations = Allocation.objects.bulk_create(
-        [row for replica, part in pairs for row in rows.allocation_rows(replica, part, epoch, now)]
-    )
-    Interval.objects.bulk_create(
-        [rows.interval_row(row, devices[row.device_id], nodes[row.node_id]) for row in allocations if row.device_id]
-    )
-    NodeCommand.objects.bulk_create(
-        [command for group in made for command in rows.start_commands(group, devices, nodes, epoch, now)]
-    )
-    JobEvent.objects.bulk_create([_placed_event(choice, now) for choice in kept])
-    audit.record_many(_SCHEDULER, [_audit_entry(choice) for choice in kept])
-    return replicas, allocations
+def _store(kept: list[Choice], facts: Facts, epoch: int, now: datetime) -> list[Allocation]:
+    decisions, attempts, replicas, allocations, intervals, commands, events = [], [], [], [], [], [], []
+    for choice in kept:
+        job = choice.job
+        decision = _decision(choice, epoch, now)
+        attempt = Attempt(job_id=job.pk, number=job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now)
+        pairs = rows.replica_rows(job, attempt, _placed(choice), now)
+        held = [row for pair in pairs for row in rows.allocation_rows(job, pair, epoch, now)]
+        decisions.append(decision)
+        attempts.append(attempt)
+        replicas += [replica for replica, _ in pairs]
+        allocations += held
+        intervals += [rows.interval_row(job, row, facts) for row in held if row.device_id]
+        commands += rows.start_commands(job, pairs, facts, epoch, now)
+        events.append(_placed_event(choice, now))
+    entries = audit.prepare(_SCHEDULER, [_audit_entry(choice) for choice in kept])
+    bulk.insert(decisions, attempts, replicas, allocations, intervals, commands, events, entries)
+    return allocations
 
 
-def _devices(kept: list[Choice]) -> dict[int, Device]:
-    keys = {device.device_key for choice in kept for replica in _placed(choice).replicas for device in replica.devices}
-    return {device.pk: device for device in Device.objects.filter(pk__in=keys).select_related("model")}
+def _versions(node_ids: list[int]) -> dict[int, int]:
+    marks = ", ".join(["%s"] * len(node_ids))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, version FROM inventory_node WHERE id IN ({marks})", node_ids)
+        return dict(cursor.fetchall())
 
 
 def _placed(choice: Choice) -> Placed:
@@ -139,7 +122,7 @@ def _placed(choice: Choice) -> Placed:
 
 def _decision(choice: Choice, epoch: int, now: datetime) -> Decision:
     return Decision(
-        job=choice.job,
+        job_id=choice.job.pk,
         at=now,
         placed=isinstance(choice.outcome, Placed),
         snapshot=choice.snapshot,
@@ -170,7 +153,7 @@ def reasons_of(outcome: Placed | Refused | Limit) -> dict[str, Any]:
 def _placed_event(choice: Choice, now: datetime) -> JobEvent:
     replicas = _placed(choice).replicas
     return JobEvent(
-        job=choice.job,
+        job_id=choice.job.pk,
         at=now,
         kind="placed",
         params={"replicas": len(replicas), "nodes": len({replica.node_key for replica in replicas})},

@@ -1,28 +1,34 @@
 """From a placement to unsaved rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from pool.engine.types import DevicePlacement, Placed, ReplicaPlacement
-from pool.inventory.models import Device, Node
-from pool.scheduling.models import Allocation, Attempt, Interval, Job, JobRole, NodeCommand, Replica
+from pool.scheduling.facts import DeviceFacts, Facts
+from pool.scheduling.models import Allocation, Attempt, Interval, NodeCommand, Replica
 from pool.scheduling.services.commands import new_command
 from pool.scheduling.services.stopping import GRACE_S
 from pool.scheduling.shares import part_of
+from pool.scheduling.waiting import Waiting
 
 Pair = tuple[Replica, ReplicaPlacement]
+MOST_PEERS = 64  # beyond this each member is told only of rank 0, or a gang's commands grow with its square
 
 
-def replica_rows(job: Job, roles: Sequence[JobRole], attempt: Attempt, placed: Placed, now: datetime) -> list[Pair]:
+def replica_rows(job: Waiting, attempt: Attempt, placed: Placed, now: datetime) -> list[Pair]:
     """Replicas with ranks 0.. over all roles, in the order of the roles."""
-    by_name = {role.name: role for role in roles}
-    order = {role.name: role.position for role in roles}
+    order = {name: position for position, name in enumerate(job.role_ids)}
     parts = sorted(placed.replicas, key=lambda part: (order[part.role], part.rank))
     return [
         (
             Replica(
-                attempt=attempt, job=job, role=by_name[part.role], rank=rank, node_id=part.node_key, assigned_at=now
+                attempt=attempt,
+                job_id=job.pk,
+                role_id=job.role_ids[part.role],
+                rank=rank,
+                node_id=part.node_key,
+                assigned_at=now,
             ),
             part,
         )
@@ -30,12 +36,13 @@ def replica_rows(job: Job, roles: Sequence[JobRole], attempt: Attempt, placed: P
     ]
 
 
-def allocation_rows(replica: Replica, part: ReplicaPlacement, epoch: int, now: datetime) -> Iterator[Allocation]:
+def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iterator[Allocation]:
     """One row a device part, and one for the node's CPU and memory if any is asked."""
+    replica, part = pair
     common: dict[str, Any] = {
         "replica": replica,
-        "job": replica.job,
-        "tenant_id": replica.job.tenant_id,
+        "job_id": job.pk,
+        "tenant_id": job.tenant_id,
         "node_id": part.node_key,
         "epoch": epoch,
         "created_at": now,
@@ -55,27 +62,23 @@ def allocation_rows(replica: Replica, part: ReplicaPlacement, epoch: int, now: d
         yield Allocation(isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common)
 
 
-def interval_row(allocation: Allocation, device: Device, node: Node) -> Interval:
+def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval:
     """Open from the moment of allocation, with all that billing needs."""
-    job = allocation.job
+    device = facts.devices[allocation.device_id or 0]
     part = part_of(
-        device.model.mig_family,
-        allocation.mig_profile,
-        allocation.share_bp,
-        allocation.memory_mib,
-        device.memory_mib,
+        device.mig_family, allocation.mig_profile, allocation.share_bp, allocation.memory_mib, device.memory_mib
     )
     return Interval(
         allocation=allocation,
         started_at=allocation.created_at,
-        job=job,
+        job_id=job.pk,
         tenant_id=job.tenant_id,
         project_id=job.project_id,
         queue_id=job.queue_id,
-        site_id=node.site_id,
-        device=device,
-        model_name=device.model.name,
-        vendor=device.model.vendor,
+        site_id=facts.nodes[allocation.node_id].site_id,
+        device_id=allocation.device_id,
+        model_name=device.model,
+        vendor=device.vendor,
         isolation=allocation.isolation,
         share_bp=allocation.share_bp,
         memory_mib=allocation.memory_mib,
@@ -89,28 +92,28 @@ def interval_row(allocation: Allocation, device: Device, node: Node) -> Interval
 
 
 def start_commands(
-    pairs: Sequence[Pair], devices: Mapping[int, Device], nodes: Mapping[int, Node], epoch: int, now: datetime
+    job: Waiting, pairs: Sequence[Pair], facts: Facts, epoch: int, now: datetime
 ) -> Iterator[NodeCommand]:
     """One start a replica; a gang's commands are written together, so that it starts together."""
+    told = pairs if len(pairs) <= MOST_PEERS else pairs[:1]
     peers = [
-        {"rank": replica.rank, "node": nodes[part.node_key].name, "address": _address(nodes[part.node_key])}
-        for replica, part in pairs
+        {"rank": replica.rank, "node": node.name, "address": node.address}
+        for replica, node in ((replica, facts.nodes[part.node_key]) for replica, part in told)
     ]
     for replica, part in pairs:
-        job = replica.job
         payload = {
             "replica": replica.public_id,
             "job": job.public_id,
             "job_name": job.name,
-            "attempt": replica.attempt.number,
+            "attempt": job.attempt_count + 1,
             "rank": replica.rank,
             "world_size": len(pairs),
             "role": part.role,
             "role_rank": part.rank,
             "command": job.command,
             "environment": job.environment,
-            "devices": [_device(devices[item.device_key], item) for item in part.devices],
-            "peers": peers if len(peers) > 1 else [],
+            "devices": [_device(facts.devices[item.device_key], item) for item in part.devices],
+            "peers": peers if len(pairs) > 1 else [],
             "grace_s": GRACE_S,
             "cpu_milli": part.cpu_milli,
             "memory_mib": part.host_memory_mib,
@@ -118,16 +121,11 @@ def start_commands(
         yield new_command(replica, NodeCommand.Kind.START, payload, epoch, now)
 
 
-def _address(node: Node) -> str:
-    """Where peers reach the node: its label, or its name, which the site resolves."""
-    return str(node.labels.get("address") or node.name)
-
-
-def _device(device: Device, item: DevicePlacement) -> dict[str, Any]:
+def _device(device: DeviceFacts, item: DevicePlacement) -> dict[str, Any]:
     return {
         "index": device.index,
         "uuid": device.uuid,
-        "model": device.model.name,
+        "model": device.model,
         "share_bp": item.share_bp,
         "memory_mib": item.memory_mib,
         "isolation": item.isolation,

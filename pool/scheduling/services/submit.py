@@ -17,7 +17,6 @@ from pool.scheduling.models import Job, JobEvent, JobRole, Queue
 from pool.scheduling.places import Place, resolve
 from pool.scheduling.spec import JobSpec, canonical, parse_job
 
-
 Also = Callable[[Job], None]  # a write that stands or falls with the job: the stored answer of a request
 
 
