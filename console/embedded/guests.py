@@ -3,13 +3,13 @@
 import socket
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from console.embedded.options import BASE_DIR, Options
 from console.embedded.spec import Spec
 
 # a model that the simulated fleet does not have: who asks for it gets a real process on this machine
 LOCAL_MODEL, LOCAL_DEVICES = "L40S", 8
-FLEET_DEVICES_A_NODE = 8
 
 
 def node_name() -> str:
@@ -18,21 +18,20 @@ def node_name() -> str:
 
 
 def wishes(options: Options) -> list[str]:
-    """What `manage.py prepare` is asked for: demo data, and join tokens for who has no credential yet."""
-    words = ["--demo"] if options.demo else []
+    """What `manage.py prepare` is asked for: demo data, and a join token for an agent without a credential."""
+    words = ["--demo-devices", str(options.demo_devices)] if options.demo else []
     if options.agent:
         words += ["--agent-node", node_name()]
         words += [] if (options.home / "agent" / "agent.json").exists() else ["--agent-joins"]
-    if options.demo:
-        words += ["--fleet-nodes", str(options.demo_devices // FLEET_DEVICES_A_NODE)]
     return words
 
 
 def specs(options: Options, env: Mapping[str, str], facts: Mapping[str, str], stage: int) -> list[Spec]:
-    """The guests that `options` ask for. Join tokens travel in the environment, which `ps` does not show."""
+    """The guests that `options` ask for. Join tokens travel in the environment or a file, which `ps` does not show."""
     found = [_agent(options, env, facts, stage)] if options.agent else []
     if options.demo:
-        found += [_fleet(options, env, facts, stage), _load(env, stage)]
+        found += [_fleet(options, env, path, stage) for path in sorted((options.home / "demo").glob("*.token"))]
+        found += [Spec("load", [sys.executable, str(BASE_DIR / "manage.py"), "demo_load"], stage, env)]
     return found
 
 
@@ -49,15 +48,11 @@ def _agent(options: Options, env: Mapping[str, str], facts: Mapping[str, str], s
     return Spec("agent", words, stage, {**env, "WEIR_JOIN_TOKEN": facts.get("agent_token", "")})
 
 
-def _fleet(options: Options, env: Mapping[str, str], facts: Mapping[str, str], stage: int) -> Spec:
-    nodes = options.demo_devices // FLEET_DEVICES_A_NODE
+def _fleet(options: Options, env: Mapping[str, str], token: Path, stage: int) -> Spec:
+    """The nodes of one site; `seed_demo` has written its files: nodes (.json) and join token (.token)."""
     words = [
-        *(sys.executable, "-m", "pool.agent.fleet", *_server(options)),
-        *("--generate", f"nodes={nodes},devices={FLEET_DEVICES_A_NODE},model=H100-80GB,prefix=demo"),
-        *("--state", str(options.home / "demo-fleet.json"), "--log-level", "WARNING"),
+        *(sys.executable, "-m", "pool.agent.fleet", *_server(options), "--log-level", "WARNING"),
+        *("--nodes", str(token.with_suffix(".json")), "--token-file", str(token)),
+        *("--state", str(token.with_suffix(".state.json"))),
     ]
-    return Spec("fleet", words, stage, {**env, "WEIR_JOIN_TOKEN": facts.get("fleet_token", "")})
-
-
-def _load(env: Mapping[str, str], stage: int) -> Spec:
-    return Spec("load", [sys.executable, str(BASE_DIR / "manage.py"), "demo_load"], stage, env)
+    return Spec(f"fleet-{token.stem}", words, stage, env)

@@ -85,6 +85,6 @@ def _port(text: str) -> int:
 
 
 def _devices(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 8 <= int(text) <= 100_000 or int(text) % 8:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a fleet size; use a multiple of 8 from 8 to 100000")
+    if not text.isascii() or not text.isdigit() or not 16 <= int(text) <= 100_000 or int(text) % 16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a fleet size; use a multiple of 16 from 16 to 100000")
     return int(text)

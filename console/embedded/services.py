@@ -28,16 +28,16 @@ def first_operator() -> User:
     return operators.order_by("pk").first() or create_user(SETUP, FIRST_OPERATOR, platform_role=User.Role.OPERATOR)
 
 
-def join_token(site: str, nodes: int, name_prefix: str) -> str:
-    """A token that lets `nodes` nodes whose names start with `name_prefix` into `site`, which is made if need be."""
+def join_token(site: str, node: str) -> str:
+    """A token that lets the node named `node` into `site` once; the site is made if need be."""
     with transaction.atomic():
         row = Site.objects.filter(name=site).first()
         if row is None:
             import_fleet(SETUP, FleetDraft(sites=(SiteDraft(name=site),)))
             row = Site.objects.get(name=site)
-        return create_join_token(SETUP, row, uses=nodes, valid=TOKEN_LIFE, name_prefix=name_prefix)[1]
+        return create_join_token(SETUP, row, valid=TOKEN_LIFE, name_prefix=node)[1]
 
 
-def joined(name_prefix: str) -> int:
-    """How many nodes whose names start with `name_prefix` have joined already."""
-    return Agent.objects.filter(node__name__startswith=name_prefix).count()
+def has_joined(node: str) -> bool:
+    """Whether this control plane knows the agent of the node."""
+    return Agent.objects.filter(node__name=node).exists()

@@ -61,7 +61,7 @@ def test_the_printed_address_suits_passkeys(host: str, url: str) -> None:
         ["--port", "８０"],
         ["--port", "nan"],
         ["--demo-devices", "7"],
-        ["--demo-devices", "12"],
+        ["--demo-devices", "24"],
         ["--demo-devices", "1e9"],
         ["--frobnicate"],
     ],

@@ -8,12 +8,14 @@ import sys
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 
 from console.audit.models import AuditEntry
 from console.embedded.services import FIRST_OPERATOR, first_operator
 from console.tenants.models import User
+from pool.inventory.models import Device
 from pool.nodes.models import Agent, JoinToken
 from pool.nodes.services.enrolment import digest
 from tests import factories
@@ -71,19 +73,23 @@ def test_a_database_that_is_not_there_is_told_in_one_line(tmp_path: Any) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_gives_join_tokens_only_to_who_is_not_in_yet() -> None:
-    out = io.StringIO()
-    call_command("prepare", agent_node="here", agent_joins=True, fleet_nodes=4, stdout=out)
-    got = facts(out.getvalue())
-    tokens = {token.digest: token for token in JoinToken.objects.select_related("site")}
-    agent, fleet = tokens[digest(got["agent_token"])], tokens[digest(got["fleet_token"])]
-    assert (agent.site.name, agent.name_prefix, agent.uses_left) == ("local", "here", 1)
-    assert (fleet.site.name, fleet.name_prefix, fleet.uses_left) == ("demo", "demo-", 4)
-    for name in ("here", *(f"demo-{number:04d}" for number in range(4))):
-        Agent.objects.create(node=factories.make_node(name, devices=1), credential_digest="x")
-    again = io.StringIO()
-    call_command("prepare", agent_node="here", agent_joins=False, fleet_nodes=4, stdout=again)
-    assert {"agent_token", "fleet_token"} & facts(again.getvalue()).keys() == set()
-    lost = io.StringIO()
-    call_command("prepare", agent_node="here", agent_joins=True, stdout=lost)
-    assert "agent_token" in facts(lost.getvalue())
+def test_gives_a_join_token_only_to_an_agent_that_is_not_in_yet() -> None:
+    def asked(**words: Any) -> dict[str, str]:
+        out = io.StringIO()
+        call_command("prepare", agent_node="here", stdout=out, **words)
+        return facts(out.getvalue())
+
+    token = JoinToken.objects.select_related("site").get(digest=digest(asked(agent_joins=True)["agent_token"]))
+    assert (token.site.name, token.name_prefix, token.uses_left) == ("local", "here", 1)
+    assert "agent_token" in asked()  # it has a credential, but of another control plane
+    Agent.objects.create(node=factories.make_node("here", devices=1), credential_digest="x")
+    assert "agent_token" not in asked()
+    assert "agent_token" in asked(agent_joins=True)  # its folder was lost
+
+
+@pytest.mark.django_db(transaction=True)
+def test_makes_the_demo_and_its_files() -> None:
+    call_command("prepare", demo_devices=32, stdout=io.StringIO())
+    files = {path.name for path in (settings.HOME / "demo").iterdir()}
+    assert {"cn-sz-1.json", "cn-sz-1.token", "cn-bj-2.json", "cn-bj-2.token"} <= files
+    assert Device.objects.count() == 32

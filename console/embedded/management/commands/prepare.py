@@ -12,10 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 
 from console.embedded.database import ask
-from console.embedded.services import first_operator, join_token, joined
+from console.embedded.services import first_operator, has_joined, join_token
 from console.tenants.services import create_sign_in_link
 
-LOCAL_SITE, FLEET_SITE, FLEET_PREFIX = "local", "demo", "demo-"
+LOCAL_SITE = "local"
 LINK_MINUTES = 60  # time enough to come back to the terminal
 
 
@@ -24,10 +24,9 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--demo", action="store_true", help="also make the demo tenant, its people and queues")
+        parser.add_argument("--demo-devices", type=int, default=0, metavar="N", help="make the demo, with N devices")
         parser.add_argument("--agent-node", default="", metavar="NAME", help="a node agent of this name will dial in")
         parser.add_argument("--agent-joins", action="store_true", help="it has no credential yet")
-        parser.add_argument("--fleet-nodes", type=int, default=0, metavar="N", help="size of the simulated fleet")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -41,17 +40,13 @@ class Command(BaseCommand):
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", interactive=False, verbosity=0)
         self._hand_over(migrated="yes")
-        if options["demo"]:
-            self._hand_over(step="Demo: tenants, people, queues and prices")
-            call_command("seed_demo", verbosity=0)
+        if options["demo_devices"]:
+            self._hand_over(step="Demo: tenants, people, queues, prices and a simulated fleet")
+            call_command("seed_demo", devices=options["demo_devices"], verbosity=0)
         self._hand_over(sign_in=create_sign_in_link(first_operator(), minutes=LINK_MINUTES))
-        self._let_in(options["agent_node"], options["agent_joins"], options["fleet_nodes"])
-
-    def _let_in(self, node: str, joins: bool, fleet: int) -> None:
-        if node and (joins or not joined(node)):
-            self._hand_over(agent_token=join_token(LOCAL_SITE, 1, node))
-        if fleet > joined(FLEET_PREFIX):
-            self._hand_over(fleet_token=join_token(FLEET_SITE, fleet, FLEET_PREFIX))
+        node = options["agent_node"]
+        if node and (options["agent_joins"] or not has_joined(node)):
+            self._hand_over(agent_token=join_token(LOCAL_SITE, node))
 
     def _hand_over(self, **facts: str) -> None:
         self.stdout.write(json.dumps({"weir": facts}))
