@@ -56,6 +56,12 @@ def money(amount: Decimal | None, currency: str = "CNY", places: int = 2) -> Saf
 
 
 @register.simple_tag
+def rate(amount: Decimal | None, currency: str = "CNY") -> SafeString:
+    """A price: at least two decimals, and as many more as it has, up to six."""
+    return format_html('<span class="num">{}</span>', formats.rate(amount, currency))
+
+
+@register.simple_tag
 def when(moment: datetime | None, style: str = "relative") -> SafeString:
     """A <time>: `relative` ("3 min ago", kept current by shell.js), `date`, `time` or `full`."""
     if moment is None:
