@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "console.tenants",
     "console.audit",
     "console.embedded",
+    "console.demo",
     "console.web",
     "pool.inventory",
     "pool.scheduling",

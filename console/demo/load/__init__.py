@@ -1,0 +1,1 @@
+"""A steady life of jobs: which job comes next (`mix`), when (`pace`), and the loop that submits it (`runner`)."""
