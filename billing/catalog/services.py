@@ -112,6 +112,7 @@ def seed_default_prices(actor: Actor) -> int:
         book = book_of(CURRENCY)
         PriceBook.objects.filter(pk=book.pk).update(fence=F("fence") + 1)
         known = set(book.prices.values_list("model_name", "isolation"))
+        # last first, so that the newest-first list begins with A
         rows = [
             Price(
                 book=book,
@@ -122,7 +123,7 @@ def seed_default_prices(actor: Actor) -> int:
                 assumed=True,
                 created_by_id=actor.user_id,
             )
-            for model, isolation, price in _assumed()
+            for model, isolation, price in reversed(_assumed())
             if (model, isolation) not in known
         ]
         Price.objects.bulk_create(rows)

@@ -34,8 +34,8 @@ def money(value: Fraction, currency: str) -> Decimal:
     return round_half_up(value, digits(currency))
 
 
-def card_hours(card_microseconds: Fraction, places: int = 6) -> Decimal:
-    return round_half_up(card_microseconds / US_PER_HOUR, places)
+def card_hours(card_microseconds: Fraction | int, places: int = 6) -> Decimal:
+    return round_half_up(Fraction(card_microseconds) / US_PER_HOUR, places)
 
 
 def largest_remainder(total: Decimal, weights: Sequence[Fraction | int], places: int) -> list[Decimal]:
