@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from django.urls.resolvers import URLPattern
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
+from billing.api import invoices, usage
 from console.common.api.permissions import HasActor
 from console.common.api.problems import not_found
 from console.tenants import api as tenants
@@ -44,6 +45,13 @@ urlpatterns: list[URLPattern] = [
     path("nodes/<str:public_id>/drain", inventory.Drain.as_view()),
     path("devices", inventory.Devices.as_view()),
     path("devices/<str:public_id>", inventory.DevicePage.as_view()),
+    path("usage", usage.Usage.as_view()),
+    path("usage/summary", usage.UsageSummary.as_view()),
+    path("prices", usage.Prices.as_view()),
+    path("invoices", invoices.Invoices.as_view()),
+    path("invoices/<str:public_id>", invoices.InvoicePage.as_view()),
+    path("invoices/<str:public_id>/lines", invoices.InvoiceLines.as_view()),
+    path("invoices/<str:public_id>/pdf", invoices.InvoicePdf.as_view()),
     path("schema", _schema, name="api-schema"),
     path("docs", login_required(_docs), name="api-docs"),
     re_path(r"^(?P<path>.*)$", not_found),

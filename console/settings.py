@@ -168,6 +168,11 @@ LANGUAGE_COOKIE_NAME = "weir_language"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "console.web.vendor.VendorFinder",  # plotly.js out of its wheel
+]
 STATIC_ROOT = HOME / "staticfiles"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
@@ -205,6 +210,8 @@ SPECTACULAR_SETTINGS = {
         "IsolationWanted": ["auto", "exclusive", "mig", "vgpu"],
         "NodeState": "pool.inventory.models.Node.State",
         "DeviceState": "pool.inventory.models.Device.State",
+        "Product": "billing.catalog.models.PRODUCTS",
+        "InvoiceState": "billing.invoices.models.Invoice.State",
     },
 }
 
