@@ -25,6 +25,7 @@ from pool.engine.types import (
     ReplicaRequest,
     RoleRequest,
     ScoreParts,
+    less_reserve,
 )
 from pool.engine.validate import never_fits
 
@@ -53,6 +54,7 @@ __all__ = [
     "family_for",
     "fragmentation",
     "holds_of",
+    "less_reserve",
     "never_fits",
     "stranded",
 ]

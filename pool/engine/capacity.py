@@ -20,17 +20,29 @@ PLENTY: Final = 1 << 30
 
 
 def replicas_per_node(fleet: Fleet, task: TaskClass) -> Ints:
-    """By row. Exact for one device, whole cards and MIG slices; for several soft shares, and
-    for devices of different memory, at least as many as really fit."""
+    """By row. Exact, but for devices of different memory: then at least as many as really fit."""
     device, node, request = fleet.state.device, fleet.state.node, task.request
     fits = np.full(node.shape[1], PLENTY, dtype=np.int64)
     if request.devices:
-        fits = parts_per_card(fleet, task, task.wants[-1], device).sum(axis=1) // request.devices
+        parts = parts_per_card(fleet, task, task.wants[-1], device)
+        fits = parts.sum(axis=1) // request.devices
+        if task.isolation == "vgpu" and request.devices > 1:
+            fits = _on_distinct_cards(parts, fits, request.devices)
     for field, asked in ((s.CPU, request.cpu_milli), (s.HOST, request.host_memory_mib)):
         if asked:
             fits = np.minimum(fits, np.maximum(node[field], 0) // asked)
     counted: Ints = fits * node[s.NODE_OPEN]
     return counted
+
+
+def _on_distinct_cards(parts: Ints, fits: Ints, devices: int) -> Ints:
+    """The most replicas k for which the cards, each used at most once by a replica, give
+    ``k x devices`` parts; ``fits`` is an upper bound to start from."""
+    while True:
+        fewer: Ints = np.minimum(parts, fits[:, None]).sum(axis=1) // devices
+        if (fewer == fits).all():
+            return fits
+        fits = fewer
 
 
 def parts_per_card(fleet: Fleet, task: TaskClass, want: Want, device: Ints) -> Ints:

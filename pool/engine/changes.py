@@ -36,11 +36,12 @@ Candidate = tuple[Change, JobRequest]
 def smallest_changes(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> tuple[Change, ...]:
     """Changes of ``role`` (or of the gang's minimum) that admit the job, smallest first."""
     quiet = replace(policy, explain=False)
-    found = [
-        change
-        for change, changed in _candidates(fleet, job, role, quiet)
-        if isinstance(try_place(fleet, changed, quiet), Placed)
-    ]
+    with fleet.scratch():  # so that trials leave no score vectors behind
+        found = [
+            change
+            for change, changed in _candidates(fleet, job, role, quiet)
+            if isinstance(try_place(fleet, changed, quiet), Placed)
+        ]
     return tuple(sorted(found, key=lambda change: (change.size, change.kind, str(change.after))))
 
 
@@ -65,8 +66,8 @@ def with_members(job: JobRequest, role: RoleRequest, members: int) -> JobRequest
 
 
 def _fits(fleet: Fleet, job: JobRequest, policy: Policy) -> bool:
-    """Whether the job may fit: by counting if its replicas are alike, else by placing."""
-    if len(job.roles) > 1:
+    """Whether the job may fit: by counting if all its devices are alike, else by placing."""
+    if len(job.roles) > 1 or len(job.roles[0].request.memory_mib) > 1:
         return isinstance(try_place(fleet, job, policy), Placed)
     trust = fleet.trust_number(job.tenant, job.trust_group)
     task = compile_class(fleet, job.roles[0].request, trust)

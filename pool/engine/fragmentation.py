@@ -7,7 +7,7 @@ import numpy as np
 from pool.engine import state as s
 from pool.engine.fleet import Fleet
 from pool.engine.mix import SCALE, MixTables, TypicalMix, compile_mix
-from pool.engine.state import settle
+from pool.engine.types import WHOLE
 
 __all__ = ["TypicalMix", "fragmentation", "stranded"]
 
@@ -28,36 +28,29 @@ def fragmentation(fleet: Fleet, typical: TypicalMix | None = None) -> float:
 def stranded(fleet: Fleet, typical: TypicalMix | None = None) -> float:
     """Share of the open capacity, 0 to 1, on cards whose rest not one request of the mix could
     use: too small for any. Right-sizing recovers it; moving work does not."""
-    mix = typical or fleet.mix
-    fleet.settle()
-    tables = compile_mix(mix, fleet.kinds, fleet.state.device.shape[2])
-    state = _derived(fleet, tables)
+    tables, state = _measured(fleet, typical or fleet.mix)
     device, node = state.device, state.node
     cards, board = s.bases(device, node, node[s.CPU], tables)
-    worth = s.value(device, cards, tables)
-    whole = device[s.ROOM] == 10_000
+    whole = device[s.ROOM] == WHOLE
     several = tables.multi.take(board + whole.sum(axis=1)) > 0
-    useless = (device[s.OPEN] == 1) & (worth == 0) & ~(whole & several[:, None])
+    useless = (device[s.OPEN] == 1) & (s.value(device, cards, tables) == 0) & ~(whole & several[:, None])
     lost = int(np.maximum(device[s.SHARE], 0)[useless].sum())
     capacity = int(node[s.CARDS].sum())
     return lost / capacity if capacity else 0.0
 
 
-def _derived(fleet: Fleet, tables: MixTables) -> s.State:
+def _measured(fleet: Fleet, mix: TypicalMix) -> tuple[MixTables, s.State]:
+    fleet.settle()
+    tables = compile_mix(mix, fleet.kinds, fleet.state.device.shape[2], measure=True)
     state = s.State(fleet.state.device.copy(), fleet.state.node.copy())
-    settle(state, np.arange(state.node.shape[1]), fleet.kinds, tables)
-    return state
+    s.settle(state, np.arange(state.node.shape[1]), fleet.kinds, tables)
+    return tables, state
 
 
 def _sums(fleet: Fleet, mix: TypicalMix) -> tuple[float, float, int]:
     """Free share, what a typical GPU request can use of it, and the capacity, all in bp."""
-    fleet.settle()
-    state = fleet.state
-    if mix is not fleet.mix:
-        state = _derived(fleet, compile_mix(mix, fleet.kinds, state.device.shape[2]))
+    _, state = _measured(fleet, mix)
     weight = sum(weight for request, weight in mix.classes if request.devices) / SCALE
-    if not weight:
-        return 0.0, 0.0, int(state.node[s.CARDS].sum())
-    free = float(state.node[s.FREE].sum())
-    usable = float(state.node[s.USABLE].sum()) / SCALE / weight
-    return free, usable, int(state.node[s.CARDS].sum())
+    free, usable = float(state.node[s.FREE].sum()), float(state.node[s.USABLE].sum()) / SCALE
+    capacity = int(state.node[s.CARDS].sum())
+    return (free, usable / weight, capacity) if weight else (0.0, 0.0, capacity)

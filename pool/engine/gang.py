@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pool.engine.backtrack import search
 from pool.engine.capacity import replicas_per_node
 from pool.engine.fleet import Fleet, holds_of
+from pool.engine.kinds import Kind, isolation_for, profile_for
 from pool.engine.placing import first_score, replica_at
 from pool.engine.types import (
     JobRequest,
     Placed,
     Policy,
     ReplicaPlacement,
+    ReplicaRequest,
     RoleRequest,
     ScoreParts,
 )
@@ -54,10 +56,10 @@ def short_role(fleet: Fleet, job: JobRequest, policy: Policy) -> RoleRequest | N
     return job.roles[0] if total < need(job) else None
 
 
-def minimum(job: JobRequest) -> Sequence:
+def minimum(fleet: Fleet, job: JobRequest) -> Sequence:
     """The replicas that must start together: each role's minimum, the hardest role first, then
     more in the order of the roles until ``min_member`` is reached."""
-    hardest = sorted(job.roles, key=lambda role: (_ease(role), job.roles.index(role)))
+    hardest = sorted(job.roles, key=lambda role: (_ease(fleet, role), job.roles.index(role)))
     members = [(role, rank) for role in hardest for rank in range(role.min_replicas)]
     for role in job.roles:
         more = min(role.replicas - role.min_replicas, need(job) - len(members))
@@ -65,9 +67,22 @@ def minimum(job: JobRequest) -> Sequence:
     return members
 
 
-def _ease(role: RoleRequest) -> tuple[int, int, int]:
+def _ease(fleet: Fleet, role: RoleRequest) -> tuple[int, int, int]:
+    """Smaller is harder: more compute, then more memory, then more CPU."""
     request = role.request
-    return -request.devices * request.share_bp, -max(request.memory_mib, default=0), -request.cpu_milli
+    share, memory = request.share_bp, max(request.memory_mib, default=0)
+    if isolation_for(request, fleet.kinds.all) == "mig":
+        share, memory = max((_slice(request, kind) for kind in fleet.kinds.all), default=(0, 0))
+    return -request.devices * share, -memory, -request.cpu_milli
+
+
+def _slice(request: ReplicaRequest, kind: Kind) -> tuple[int, int]:
+    """Compute share and memory slices of the MIG profile that this kind of card would give."""
+    index = profile_for(request, 0, kind)
+    if kind.family is None or index < 0:
+        return 0, 0
+    profile = kind.family.profiles[index]
+    return kind.family.share_bp(profile), profile.units
 
 
 def _search(fleet: Fleet, job: JobRequest, policy: Policy) -> Placed | None:
@@ -75,7 +90,7 @@ def _search(fleet: Fleet, job: JobRequest, policy: Policy) -> Placed | None:
     if len({role.request for role in job.roles}) < 2:
         return None
     with fleet.scratch():
-        found = search(fleet, job, minimum(job), policy)
+        found = search(fleet, job, minimum(fleet, job), policy)
         if found is None:
             return None
         gang = _Gang(fleet, job, policy)
@@ -97,7 +112,7 @@ class _Gang:
 
     def place_minimum(self) -> RoleRequest | None:
         """Each role's minimum, then up to ``min_member``; the role that failed, if any."""
-        for role, _ in minimum(self.job):
+        for role, _ in minimum(self.fleet, self.job):
             if self._place(role):
                 continue
             if self.count.get(role.name, 0) < role.min_replicas:

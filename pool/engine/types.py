@@ -40,6 +40,12 @@ class DeviceSpec:
         _whole_number("device.memory_mib", self.memory_mib, 1)
 
 
+def less_reserve(memory_mib: int, reserve_percent: int) -> int:
+    """A card's MiB less what the driver keeps: 46 068 less 3 % is 44 685."""
+    _whole_number("reserve_percent", reserve_percent, 0, 99)
+    return memory_mib * (100 - reserve_percent) // 100
+
+
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
     """One server with its cards. Decisions break their last tie by the lowest ``key``."""

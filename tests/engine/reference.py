@@ -139,13 +139,14 @@ class Pool:
 
     def usable(self, cells: list[Cell], cpu: int) -> int:
         """Sum over the mix of weight x share of the node that the task can use."""
-        return sum(weight * self.used_by(task, cells) for task, weight in self.mix if task.cpu_milli <= cpu)
+        work = sum(weight * self.used_by(task, cells) for task, weight in self.mix if task.cpu_milli <= cpu)
+        return work + sum(self.room_for_slices(cell) for cell in cells)
 
     def used_by(self, task: Any, cells: list[Cell]) -> int:
         if not task.devices or not cells:
             return 0
         if self.isolation(task) == "mig":
-            return sum(self.slices_for(task, cell) for cell in cells)
+            return 0  # slices are valued by the room for all profiles alike
         rooms = [self.room(cell) for cell in cells]
         whole = sum(room == WHOLE for room in rooms)
         used = 0
@@ -167,13 +168,14 @@ class Pool:
             return None
         return WHOLE if self.isolation(task) == "exclusive" else max(task.share_bp, by_memory)
 
-    def slices_for(self, task: Any, cell: Cell) -> int:
-        found = self.profile(task, 0, cell)
-        usable = cell["open"] and self.allowed(task, cell) and cell["use"] in (None, "mig")
-        if not usable or found is None:
+    def room_for_slices(self, cell: Cell) -> int:
+        """Mean over the plain profiles of the share that further instances could have."""
+        if cell["family"] is None or not cell["open"] or cell["use"] not in (None, "mig"):
             return 0
-        row, _, share = found
-        return how_many(row, cell["slices"]) * int(share)
+        _, slices, rows = cell["family"]
+        rows = [row for row in rows if plain(row[0])]
+        room = sum(how_many(row, cell["slices"]) * (row[1] * WHOLE // slices) for row in rows)
+        return room * SCALE // len(rows)
 
     # --- choosing
 
