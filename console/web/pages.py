@@ -18,8 +18,8 @@ from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput
 from console.tenants.models import User
 from console.tenants.services import update_profile
+from console.web import heatmap, overview, preferences
 from console.web import palette as search
-from console.web import preferences
 
 app_name = "web"
 
@@ -91,6 +91,8 @@ def palette(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns: list[URLPattern] = [
+    *overview.urlpatterns,
+    *heatmap.urlpatterns,
     path("preferences/", preferences_page, name="preferences"),
     path("search/", palette, name="palette"),
 ]

@@ -114,7 +114,7 @@ class JobConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         messages, more = news
         for message in messages:
             await self.send(text_data=orjson.dumps(message).decode())
-        return more
+        return bool(more)
 
     def _read(self, actor: Actor) -> tuple[list[dict[str, Any]], bool] | None:
         """(messages, whether a stream has more); None: the actor may no longer see this job."""

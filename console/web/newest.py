@@ -1,0 +1,42 @@
+"""The newest jobs, in tabs, as both kinds of overview show them."""
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from console.common import clock
+from console.common.actor import Actor
+from pool.scheduling import queries
+from pool.scheduling.pages import reads
+
+_JOBS = 8
+
+
+def jobs_part(actor: Actor, chosen: str) -> dict[str, Any]:
+    """Context of web/jobs.html: tabs with counts, and the newest jobs of one of them."""
+    counts = queries.counts(actor)
+    groups: dict[str, tuple[str, list[str]]] = {
+        "active": (_("Active"), queries.active_states()),
+        "queued": (_("Queued"), ["queued"]),
+        "finished": (_("Finished"), queries.finished_states()),
+    }
+    chosen = chosen if chosen in groups else "active"
+    tabs = [
+        {
+            "key": key,
+            "label": label,
+            "url": f"{reverse('web:overview')}?jobs={key}",
+            "part": f"{reverse('web:overview_jobs')}?jobs={key}",
+            "current": key == chosen,
+            "count": sum(counts[state] for state in states) if key != "finished" else None,
+        }
+        for key, (label, states) in groups.items()
+    ]
+    rows = list(queries.jobs_for(actor).filter(state__in=groups[chosen][1])[:_JOBS])
+    return {
+        "jobs_tabs": tabs,
+        "jobs_rows": reads.rows_of(rows, clock.now()),
+        "jobs_chosen": chosen,
+        "several_tenants": actor.sees_all_work or len(actor.tenants) > 1,
+    }
