@@ -1,12 +1,28 @@
 """Celery: carries row ids only. The database is the truth, so a lost or doubled message harms nothing."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.signals import setup_logging
 from kombu import Exchange, Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+
+# name, task, seconds, arguments. Each task is idempotent: a run too many or too few changes nothing but delay
+PERIODIC: list[tuple[str, str, int, dict[str, Any]]] = [
+    ("meter what closed", "billing.metering.tasks.wake", 60, {}),
+    ("meter everything due", "billing.metering.tasks.sweep", 3600, {}),
+    ("meter, looking at all", "billing.metering.tasks.sweep", 86_400, {"full": True}),
+    ("draft invoices", "billing.invoices.tasks.draft_last_month", 86_400, {}),
+    ("prune telemetry and output", "pool.nodes.tasks.prune", 3600, {}),
+]
+
+
+def _every(task: str, seconds: int, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Expires before the next one is due, so that an outage of the workers leaves no backlog."""
+    return {"task": task, "schedule": seconds, "kwargs": arguments, "options": {"expires": seconds * 0.9}}
+
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -37,7 +53,8 @@ app.conf.update(
     worker_send_task_events=False,
     worker_disable_rate_limits=True,
     worker_enable_remote_control=False,
-    beat_schedule_filename=None,
+    beat_scheduler="console.beat:LeasedScheduler",
+    beat_schedule={name: _every(*rest) for name, *rest in PERIODIC},
     timezone="UTC",
 )
 app.autodiscover_tasks()

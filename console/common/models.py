@@ -32,3 +32,13 @@ class Lease(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}@{self.epoch}"
+
+
+class PeriodicRun(models.Model):
+    """When beat last sent a periodic task, so that a new leader neither skips nor repeats one."""
+
+    name = models.CharField(max_length=120, primary_key=True)
+    last_run_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 128  # decisions a commit, at most
 BATCH_S = 0.02  # and no longer than this, so that the first of a batch does not wait for the last
-MIX_S = 600.0
+RESYNC_S = 600.0
 _QUICK = Policy(explain=False)
 
 
@@ -40,25 +40,29 @@ class Scheduler:
         self.lease_name = lease_name()
         self.epoch = epoch
         self.clock = clock
-        self.mirror = FleetMirror(observed_mix())
         self.waiting = WaitingList()
-        self.facts = Facts()
         self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
-        self.mix_at = time.monotonic()
         self.batch = BATCH
+        self.resync()
 
     def sweep(self) -> None:
         """Everything from the database: node versions, queued jobs, durations, and a full pass."""
         now = self.clock()
         expire_jobs(now)
-        if time.monotonic() - self.mix_at > MIX_S:
-            self.mirror.fleet.set_mix(observed_mix())
-            self.mix_at = time.monotonic()
-            self.refused.clear()
+        if time.monotonic() - self.read_at > RESYNC_S:
+            self.resync()
         self.facts.forget(self.mirror.sync())
         self.waiting.reconcile()
         self.run_pass(self.waiting)
         self.explain()
+
+    def resync(self) -> None:
+        """Read the whole fleet and the typical mix anew: repairs whatever drifted, for whatever reason."""
+        self.mirror = FleetMirror(observed_mix())
+        self.mirror.sync()
+        self.facts = Facts()
+        self.refused.clear()
+        self.read_at = time.monotonic()
 
     def react(self, job_ids: Iterable[int], node_ids: Iterable[int]) -> None:
         """What a wake-up names: changed nodes let everyone try again, new jobs only themselves."""

@@ -11,7 +11,7 @@ from console.common import clock, formats
 from console.common.actor import Actor
 from pool.scheduling import queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
-from pool.scheduling.pages import acting, asking, logs, reads, reasons, words
+from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, words
 
 SHOWN = 32  # replicas on one page
 
@@ -27,7 +27,7 @@ class Role:
 class Shown:
     """Replicas `first` to `last` of an attempt. `before`, `after`: rank at which the next page starts, or None."""
 
-    members: list[reads.Member]
+    members: list[slices.Member]
     before: int | None
     after: int | None
     total: int
@@ -56,7 +56,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "attempt": attempt,
         "shown": shown,
         "decision": decision,
-        "why": reasons.explain(decision.reasons, see_nodes=actor.sees_all_work) if decision else None,
+        "why": _why(actor, found, decision),
         "position": queries.position(actor, found),
         "timeline": reads.timeline(actor, found),
         "actions": acting.allowed(actor, found),
@@ -82,7 +82,7 @@ def _shown(actor: Actor, job: Job, attempt: Attempt | None, rank: str) -> Shown:
     more = len(batch) > SHOWN
     total = rows.count() if more or first else len(batch)
     return Shown(
-        reads.members(actor, batch[:SHOWN]),
+        slices.members(actor, batch[:SHOWN]),
         before=max(0, first - SHOWN) if first else None,
         after=batch[SHOWN].rank if more else None,
         total=total,
@@ -95,6 +95,12 @@ def _decision(actor: Actor, job: Job, attempt: Attempt | None) -> Decision | Non
     if attempt is None or job.state == "queued":
         return newest.first()
     return attempt.decision or newest.filter(placed=True).first()
+
+
+def _why(actor: Actor, job: Job, decision: Decision | None) -> reasons.Why | None:
+    if decision is None:
+        return None
+    return reasons.explain(decision.reasons, actor.sees_all_work, job.total_share_bp)
 
 
 def _replicas_text(roles: list[Role]) -> str:

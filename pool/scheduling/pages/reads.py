@@ -8,9 +8,9 @@ from typing import Any
 from django.db.models import Count, F, Max, Min, QuerySet
 
 from console.common.actor import Actor
-from pool.inventory.models import DeviceModel, Link
+from pool.inventory.models import DeviceModel
 from pool.scheduling import queries
-from pool.scheduling.models import Allocation, Decision, Job, JobRole, JobState, Replica
+from pool.scheduling.models import Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.pages import asking, reasons, words
 from pool.scheduling.states import JOB_FINAL
 
@@ -82,68 +82,6 @@ def _short(reason: dict[str, Any]) -> str:
         return ""
     most = max(failed, key=lambda item: (item["devices"], item["nodes"]))
     return str(reasons.FILTERS.get(most["filter"], most["filter"]))
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A slice that a replica holds, or held."""
-
-    allocation: Allocation
-    linked: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A replica with its slices."""
-
-    replica: Replica
-    parts: list[Part]
-
-
-def members(actor: Actor, replicas: Sequence[Replica]) -> list[Member]:
-    """Two queries: slices, and links between the devices of each replica."""
-    ids = [replica.pk for replica in replicas]
-    held = queries.allocations_for(actor).filter(replica__in=ids, device__isnull=False)
-    slices: dict[int, list[Allocation]] = {}
-    for allocation in held.order_by("replica_id", "device__index", "mig_start"):
-        slices.setdefault(allocation.replica_id, []).append(allocation)
-    links = _links({a.device_id for group in slices.values() for a in group if a.device_id})
-    return [
-        Member(replica, [Part(a, _linked(a, slices[replica.pk], links)) for a in slices.get(replica.pk, [])])
-        for replica in replicas
-    ]
-
-
-def _links(device_ids: set[int]) -> dict[tuple[int, int], Link]:
-    if len(device_ids) < 2:
-        return {}
-    rows = Link.objects.filter(a_id__in=device_ids, b_id__in=device_ids)
-    return {(link.a_id, link.b_id): link for link in rows}
-
-
-def _linked(own: Allocation, group: list[Allocation], links: dict[tuple[int, int], Link]) -> str:
-    """How this device reaches the others of its replica: "NVLink 0, 1, 3"."""
-    others: dict[str, list[int]] = {}
-    for other in group:
-        if other.device is None or own.device is None or other.device_id == own.device_id:
-            continue
-        pair = (min(own.device.pk, other.device.pk), max(own.device.pk, other.device.pk))
-        link = links.get(pair)
-        kind = link.kind if link else _island(own, other)
-        if kind:
-            others.setdefault(kind, []).append(other.device.index)
-    names = {"nvlink": "NVLink", "pcie": "PCIe"}
-    return "; ".join(
-        f"{names.get(kind, kind)} {', '.join(str(index) for index in sorted(set(found)))}"
-        for kind, found in sorted(others.items())
-    )
-
-
-def _island(own: Allocation, other: Allocation) -> str:
-    if own.device is None or other.device is None:
-        return ""
-    same = own.device.nvlink_island >= 0 and own.device.nvlink_island == other.device.nvlink_island
-    return "nvlink" if same else ""
 
 
 def replicas_of_attempt(actor: Actor, job: Job, number: int) -> QuerySet[Replica]:

@@ -68,12 +68,12 @@ class Why:
     never: bool = False
 
 
-def explain(reasons: Mapping[str, Any], see_nodes: bool) -> Why:
-    """`see_nodes` False: nodes on which the reader holds nothing are not named."""
+def explain(reasons: Mapping[str, Any], see_nodes: bool, asked_bp: int = 0) -> Why:
+    """`see_nodes` False: nodes on which the reader holds nothing are not named. `asked_bp`: of the whole job."""
     if "score" in reasons:
         return _placed(reasons, see_nodes)
     if "limit" in reasons:
-        return Why(False, limit_text(reasons["limit"]))
+        return Why(False, " ".join([limit_text(reasons["limit"]), *_asked(reasons["limit"], asked_bp)]))
     return _refused(reasons)
 
 
@@ -166,6 +166,12 @@ def limit_text(limit: Mapping[str, Any]) -> str:
     if limit["scope"] == "queue":
         return _("The limit of queue %(name)s holds it back: %(use)s in use.") % values
     return _("The limit of tenant %(name)s holds it back: %(use)s in use.") % values
+
+
+def _asked(limit: Mapping[str, Any], asked_bp: int) -> list[str]:
+    if limit["kind"] != "share_bp" or not asked_bp:
+        return []
+    return [_("This job asks for %(amount)s.") % {"amount": formats.share(asked_bp)}]
 
 
 def limit_use(kind: str, used: int, limit: int) -> str:
