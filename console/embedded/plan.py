@@ -23,13 +23,14 @@ VALKEY, GROUND, SERVERS, WORKERS, GUESTS = range(5)  # stages, in the order of t
 
 @dataclass(frozen=True)
 class Plan:
-    """`first` start beside `prepare` and wait for `gate`; `rest` once `prepare` has handed its facts over."""
+    """`first` start beside `prepare` and wait for `gate`, `rest` when it is through, `guests` when those answer."""
 
     valkey: Spec | None
     prepare: Spec
     first: Sequence[Spec]
     gate: Path
-    rest: Callable[[Facts], Sequence[Spec]]
+    rest: Sequence[Spec]
+    guests: Callable[[Facts], Sequence[Spec]]
 
 
 def build(options: Options) -> Plan:
@@ -43,7 +44,8 @@ def build(options: Options) -> Plan:
         prepare=Spec("prepare", _manage("prepare", *guests.wishes(options)), GROUND, env),
         first=[_web(options, env)],
         gate=gate(options),
-        rest=partial(_rest, options, env),
+        rest=_rest(options, env),
+        guests=partial(guests.specs, options, env, stage=GUESTS),
     )
 
 
@@ -99,7 +101,7 @@ def _web(options: Options, env: Mapping[str, str]) -> Spec:
     )
 
 
-def _rest(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
+def _rest(options: Options, env: Mapping[str, str]) -> list[Spec]:
     gate = probes.listens(options.gateway_host, options.gateway_port)
     worker = ("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET)
     return [
@@ -107,5 +109,4 @@ def _rest(options: Options, env: Mapping[str, str], facts: Facts) -> list[Spec]:
         Spec("scheduler", _manage("scheduler"), WORKERS, env),
         Spec("worker", _celery(*worker), WORKERS, env),
         Spec("beat", _celery("beat", "-s", str(options.home / "beat"), "--pidfile="), WORKERS, env),
-        *guests.specs(options, {**env, **LEAN}, facts, GUESTS),
     ]

@@ -19,7 +19,8 @@ def data_folder(home: Path) -> None:
     probe = home / f".probe-{os.getpid()}"
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (home / "log").mkdir(exist_ok=True)
+        for name in ("log", "staticfiles"):
+            (home / name).mkdir(exist_ok=True)
         with probe.open("wb") as file:
             file.write(b"\0" * 4096)
             file.flush()

@@ -53,7 +53,9 @@ class Supervisor:
         await prepare
         await asyncio.gather(*(child.ready(FIRST_ANSWER) for child in first))
         self._greet()
-        for spec in self.plan.rest(self.facts):
+        rest = [self._launch(spec) for spec in self.plan.rest]
+        await asyncio.gather(*(child.ready(FIRST_ANSWER) for child in rest))
+        for spec in self.plan.guests(self.facts):
             self._launch(spec)
 
     async def _prepare(self) -> None:

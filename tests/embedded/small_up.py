@@ -50,12 +50,14 @@ def main(home: Path, port: int) -> None:
         probe=probes.http("127.0.0.1", port, "/"),
         watched=True,
     )
-    rest = [
+    others = [
         Spec("sleeper", python(SLEEP, "sleeper"), plan.WORKERS),
         Spec("stubborn", python(STUBBORN, "stubborn"), plan.WORKERS, grace=0.3),
-        Spec("guest", python(GUEST, "guest", str(home)), plan.GUESTS),
     ]
-    small = plan.Plan(server, Spec("prepare", python(PREPARE), plan.GROUND), [web], home / "gate", lambda facts: rest)
+    guest = Spec("guest", python(GUEST, "guest", str(home)), plan.GUESTS)
+    small = plan.Plan(
+        server, Spec("prepare", python(PREPARE), plan.GROUND), [web], home / "gate", others, lambda facts: [guest]
+    )
     asyncio.run(Supervisor(options, small).run())
 
 

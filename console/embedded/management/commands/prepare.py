@@ -2,10 +2,8 @@
 
 import json
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -37,7 +35,6 @@ class Command(BaseCommand):
 
     def _prepare(self, options: dict[str, Any]) -> None:
         ask(connection)
-        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", interactive=False, verbosity=0)
         self._hand_over(migrated="yes")
         if options["demo_devices"]:

@@ -1,0 +1,3 @@
+from tests.embedded.conftest import database_url
+
+__all__ = ["database_url"]
