@@ -11,8 +11,9 @@ import structlog
 from django.db import DatabaseError, close_old_connections, connections
 from kombu.exceptions import OperationalError
 
+from console.common import clock
 from console.common.errors import WeirError
-from console.demo import queries
+from console.demo import queries, services
 from console.demo.load.mix import MEAN_CARDS, arrival
 from console.demo.load.pace import Pace, arrivals
 from console.demo.load.tasks import tasks
@@ -20,7 +21,7 @@ from pool.scheduling.queries import job_for
 from pool.scheduling.services import cancel_job, submit_job
 
 log = structlog.get_logger("weir.demo")
-STEP_S = 0.5
+STEP_S, TIDY_S = 0.5, 60.0
 _LONGEST_PAUSE_S = 30.0
 _OUTAGES = (DatabaseError, redis.RedisError, OperationalError, OSError)
 
@@ -33,10 +34,14 @@ class Load:
     pace: Pace = field(default_factory=lambda: Pace(mean_cards=MEAN_CARDS))
     cancels: list[tuple[float, str, str]] = field(default_factory=list)
     number: int = 100
+    tidied: float = 0.0
 
     def step(self, now: float, seconds: float) -> int:
         """Submits what arrives within `seconds` and cancels what is due; returns how many were submitted."""
         self._cancel(now)
+        if now - self.tidied >= TIDY_S:
+            services.tidy(clock.now())
+            self.tidied = now
         count = arrivals(self.rng, self.pace.rate(queries.level()), seconds)
         return sum(self._submit(now) for _ in range(count))
 

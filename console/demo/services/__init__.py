@@ -2,5 +2,6 @@
 
 from console.demo.services.files import write_site_files
 from console.demo.services.seed import seed
+from console.demo.services.tidy import tidy
 
-__all__ = ["seed", "write_site_files"]
+__all__ = ["seed", "tidy", "write_site_files"]
