@@ -16,6 +16,7 @@ from pool.agent.protocol import Kind, ProtocolError
 log = logging.getLogger("weir.agent")
 FIRST_RETRY_S, LONGEST_RETRY_S = 0.1, 5.0
 DIAL_S: Final = 10.0
+GREET_S: Final = 60.0  # a gateway that just started lets thousands in, one after the other
 SILENT_PERIODS: Final = 4  # a server that leaves so many reports unanswered is gone, whatever TCP thinks
 
 
@@ -107,7 +108,7 @@ class Link:
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         sent = boottime.now_us()
         writer.write(protocol.control(self._hello()))
-        async with asyncio.timeout(DIAL_S):
+        async with asyncio.timeout(GREET_S):
             kind, body = await protocol.read_frame(reader)
         answer = self._checked(kind, body)
         if answer["type"] == "refused":

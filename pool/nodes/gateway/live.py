@@ -9,6 +9,8 @@ import orjson
 import structlog
 from channels.layers import get_channel_layer
 from redis import asyncio as valkey
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from pool.nodes import telemetry
@@ -21,8 +23,10 @@ RETRY_S = 1.0
 
 class Live:
     def __init__(self, url: str) -> None:
-        self._client = valkey.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2)
-        self._listener = valkey.Redis.from_url(url, socket_connect_timeout=2)
+        # the library's own retries wait for seconds; ours is the next round
+        once = Retry(NoBackoff(), 0)
+        self._client = valkey.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2, retry=once)
+        self._listener = valkey.Redis.from_url(url, socket_connect_timeout=2, retry=once)
 
     async def put(self, values: Mapping[str, bytes]) -> bool:
         """All in one command. False: Valkey is away."""

@@ -16,6 +16,7 @@ from pool.nodes.frames import run_frames
 from pool.nodes.gateway.connection import Connection, Hello, parse, read_hello, refuse
 from pool.nodes.gateway.database import DatabaseThread
 from pool.nodes.gateway.delivery import Delivery
+from pool.nodes.gateway.doors import Doors
 from pool.nodes.gateway.life import Life
 from pool.nodes.gateway.live import Live
 from pool.nodes.gateway.logroom import Logroom
@@ -23,7 +24,7 @@ from pool.nodes.gateway.measures import Measures
 from pool.nodes.gateway.newsroom import Newsroom
 from pool.nodes.gateway.reconciler import Reconciler
 from pool.nodes.options import GatewayOptions
-from pool.nodes.services import close_session, open_session
+from pool.nodes.services import Knock, close_session
 
 log = structlog.get_logger(__name__)
 ROUND_S = 1.0
@@ -48,6 +49,7 @@ class Gateway:
         self.logroom = Logroom(self.bulk, options.log_bytes, self._tell_job)
         self.measures = Measures(self.bulk, self.live)
         self.reconciler = Reconciler(self.bulk, self.live)
+        self.entrance = Doors(self.doors, options.stale_s)
         self.life = Life(options, self.bulk, self.live, self.connections)
 
     def stop(self) -> None:
@@ -72,6 +74,7 @@ class Gateway:
 
     def _works(self) -> list[Coroutine[Any, Any, None]]:
         works = [
+            self.entrance.run(),
             self.newsroom.run(),
             self.delivery.run(),
             self.logroom.run(),
@@ -85,6 +88,7 @@ class Gateway:
         server.close()
         for connection in list(self.connections.values()):
             connection.close()
+        self.entrance.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
                 while self.connections:
@@ -100,7 +104,7 @@ class Gateway:
         connection = None
         try:
             hello = await read_hello(reader, address)
-            connection = await self._let_in(hello, writer)
+            connection = await self._let_in(hello, reader, writer)
             await self._welcome(connection)
             await self._converse(connection, reader)
         except (ProtocolError, WeirError) as error:
@@ -114,10 +118,9 @@ class Gateway:
             if connection is not None:
                 await self._part(connection)
 
-    async def _let_in(self, hello: Hello, writer: asyncio.StreamWriter) -> Connection:
-        now = clock.now()
-        session = await self.doors.run(open_session, hello.message, hello.address, now, self.options.stale_s)
-        connection = Connection(session, writer, hello.memory_mib, now, hello.replicas, indexes=hello.indexes)
+    async def _let_in(self, hello: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
+        session = await self.entrance.let_in(Knock(hello.message, hello.address), reader)
+        connection = Connection(session, writer, hello.memory_mib, clock.now(), hello.replicas, indexes=hello.indexes)
         older = self.connections.get(session.node_id)
         if older is not None and older.session.number > session.number:
             raise ProtocolError("a newer connection of this node has taken over")
@@ -195,14 +198,14 @@ class Gateway:
             await asyncio.sleep(STATS_S)
             self.tell_stats()
 
-    def tell_stats(self) -> None:
-        """One line with how long the database took, in milliseconds."""
+    def tell_stats(self, *, asked: bool = False) -> None:
+        """One line with how long the database took since the last such line, in milliseconds."""
         longest = {
             name: {"count": timing.count, "median": round(timing.median, 2), "longest": round(timing.longest, 2)}
             for thread in (self.urgent, self.bulk, self.doors)
             for name, timing in thread.timings().items()
         }
-        log.info("gateway_stats", nodes=len(self.connections), database_ms=longest)
+        log.info("gateway_stats", nodes=len(self.connections), asked=asked, database_ms=longest)
 
     def _tell_job(self, job: str) -> None:
         task = asyncio.create_task(self.live.tell_job(job))

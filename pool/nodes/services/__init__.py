@@ -1,7 +1,7 @@
 """Every write of this room."""
 
 from pool.nodes.services.devices import set_faults
-from pool.nodes.services.enrolment import Refusal, create_join_token, revoke_join_token
+from pool.nodes.services.enrolment import Knock, Refusal, create_join_token, revoke_join_token
 from pool.nodes.services.life import lose_node, silent_nodes, stale_nodes
 from pool.nodes.services.logs import LogBook
 from pool.nodes.services.news import News, WrongNode, apply_news, fail_command
@@ -13,10 +13,12 @@ from pool.nodes.services.sessions import (
     close_session,
     flush_reports,
     open_session,
+    open_sessions,
     set_reachable,
 )
 
 __all__ = [
+    "Knock",
     "LogBook",
     "News",
     "Refusal",
@@ -32,6 +34,7 @@ __all__ = [
     "lose_node",
     "lose_replica",
     "open_session",
+    "open_sessions",
     "prune_logs",
     "prune_rollups",
     "revoke_join_token",

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from console.audit.services import record
+from console.audit.services import Entry, record, record_many
 from console.common import clock
-from console.common.actor import Actor, ActorKind
+from console.common.actor import Actor, ActorKind, system
 from console.common.errors import FieldError, InvalidInput, NotAllowed
-from pool.inventory.models import Node, Site
-from pool.inventory.services import upsert_node_from_agent
+from pool.inventory.models import Site
+from pool.inventory.services import upsert_nodes_from_agents
 from pool.nodes.models import Agent, JoinToken
 
 JOIN_PREFIX, AGENT_PREFIX = "weirj_", "weira_"
@@ -27,6 +28,18 @@ class Refusal(NotAllowed):
     """A node is not let in; `code` is sent to it."""
 
     code = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """A checked hello message and the network address that it came from."""
+
+    hello: dict[str, Any]
+    address: str
+
+    @property
+    def name(self) -> str:
+        return str(self.hello["node"]["name"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,63 +88,97 @@ def revoke_join_token(actor: Actor, token: JoinToken) -> None:
             record(actor, "join_token.revoke", token)
 
 
-def admit(hello: dict[str, Any], address: str, now: datetime, stale_s: float) -> Admission:
-    """Checks who says hello and makes the node as it says. Call inside a transaction.
+def admit(knocks: Sequence[Knock], now: datetime, stale_s: float) -> list[Admission]:
+    """Checks who says hello and makes the nodes as they say. Call inside a transaction.
 
-    Raises Refusal, InvalidInput.
+    All or none, so that after a restart of the gateway a thousand nodes are in within seconds. Raises Refusal or
+    InvalidInput for the first that cannot be let in: the caller then tries each alone.
     """
+    agents = {
+        agent.node.name: agent
+        for agent in Agent.objects.select_related("node__site").filter(node__name__in=[k.name for k in knocks])
+    }
+    tokens: dict[str, JoinToken | None] = {}
+    groups: dict[tuple[int, str], list[Knock]] = {}
+    for knock in knocks:
+        site, key = _check(knock, agents.get(knock.name), tokens, now, stale_s)
+        groups.setdefault((site.pk, key), []).append(knock)
+    by_name: dict[str, Admission] = {}
+    for (_, key), group in groups.items():
+        token = tokens[key] if key else None
+        site = token.site if token else agents[group[0].name].node.site
+        by_name.update(_make(group, site, token, agents))
+    return [by_name[knock.name] for knock in knocks]
+
+
+def _check(
+    knock: Knock, agent: Agent | None, tokens: dict[str, JoinToken | None], now: datetime, stale_s: float
+) -> tuple[Site, str]:
+    """(site, digest of the token, "" for a credential). Raises Refusal; a use of the token is counted."""
+    hello = knock.hello
     if hello["credential"]:
-        return _admit_known(hello, address)
-    if hello["token"]:
-        return _admit_new(hello, address, now, stale_s)
-    raise Refusal("neither a credential nor a join token", code="no_credential")
+        # the same work for an unknown node as for a wrong credential
+        stored = agent.credential_digest if agent else "0" * 64
+        if not hmac.compare_digest(digest(hello["credential"]), stored) or agent is None:
+            raise Refusal(f"this credential is not that of node {knock.name!r}", code="bad_credential")
+        return agent.node.site, ""
+    if not hello["token"]:
+        raise Refusal("neither a credential nor a join token", code="no_credential")
+    key = digest(hello["token"])
+    if key not in tokens:
+        tokens[key] = JoinToken.objects.select_related("site").filter(digest=key).first()
+    token = _check_token(tokens[key], hello["site"], knock.name, now)
+    if agent and agent.connected and _is_fresh(agent, now, stale_s):
+        raise Refusal(f"node {knock.name!r} is connected; a token cannot take its place", code="node_in_use")
+    used = JoinToken.objects.filter(pk=token.pk, uses_left__gt=0).update(uses_left=F("uses_left") - 1)
+    if not used:
+        raise Refusal("this join token has been used up", code="token_used_up")
+    return token.site, key
 
 
-def agent_actor(node: Node, address: str = "") -> Actor:
-    return Actor(kind=ActorKind.AGENT, ident=node.public_id, label=node.name, address=address)
-
-
-def _admit_known(hello: dict[str, Any], address: str) -> Admission:
-    name = hello["node"]["name"]
-    agent = Agent.objects.select_related("node__site").filter(node__name=name).first()
-    # the same work for an unknown node as for a wrong credential
-    stored = agent.credential_digest if agent else "0" * 64
-    if not hmac.compare_digest(digest(hello["credential"]), stored) or agent is None:
-        raise Refusal(f"this credential is not that of node {name!r}", code="bad_credential")
-    upsert_node_from_agent(hello["node"], site=agent.node.site, actor=agent_actor(agent.node, address))
-    return Admission(agent.node_id, None)
-
-
-def _admit_new(hello: dict[str, Any], address: str, now: datetime, stale_s: float) -> Admission:
-    name = hello["node"]["name"]
-    token = JoinToken.objects.select_related("site").filter(digest=digest(hello["token"])).first()
+def _check_token(token: JoinToken | None, site: str, name: str, now: datetime) -> JoinToken:
     if token is None or token.revoked_at is not None:
         raise Refusal("this join token is unknown or revoked", code="bad_token")
     if token.expires_at <= now:
         raise Refusal("this join token has expired", code="token_expired")
-    if hello["site"] and hello["site"] != token.site.name:
+    if site and site != token.site.name:
         raise Refusal(f"this join token is for site {token.site.name!r}", code="wrong_site")
     if not name.startswith(token.name_prefix):
         message = f"this join token is for nodes whose name starts with {token.name_prefix!r}"
         raise Refusal(message, code="wrong_name")
-    used = JoinToken.objects.filter(pk=token.pk, uses_left__gt=0).update(uses_left=F("uses_left") - 1)
-    if not used:
-        raise Refusal("this join token has been used up", code="token_used_up")
-    return _join(hello, token, address, now, stale_s)
+    return token
 
 
-def _join(hello: dict[str, Any], token: JoinToken, address: str, now: datetime, stale_s: float) -> Admission:
-    name = hello["node"]["name"]
-    present = Agent.objects.filter(node__name=name).first()
-    if present and present.connected and _is_fresh(present, now, stale_s):
-        raise Refusal(f"node {name!r} is connected; a token cannot take its place", code="node_in_use")
-    actor = Actor(kind=ActorKind.AGENT, ident=token.public_id, label=name, address=address)
-    joined = upsert_node_from_agent(hello["node"], site=token.site, actor=actor)
-    credential = AGENT_PREFIX + secrets.token_urlsafe(32)
-    values = {"credential_digest": digest(credential)}
-    Agent.objects.update_or_create(node_id=joined.node_id, defaults=values)
-    record(actor, "node.join", ("node", joined.public_id), after={"site": token.site.name, "token": token.public_id})
-    return Admission(joined.node_id, credential)
+def _make(group: list[Knock], site: Site, token: JoinToken | None, agents: dict[str, Agent]) -> dict[str, Admission]:
+    """Nodes of one site that came by one token, or each by its credential."""
+    joined = upsert_nodes_from_agents(
+        [knock.hello["node"] for knock in group], site=site, actor=_actor(group, token, agents)
+    )
+    pairs = list(zip(group, joined, strict=True))
+    if token is None:
+        return {knock.name: Admission(node.node_id, None) for knock, node in pairs}
+    found = {}
+    for knock, node in pairs:
+        credential = AGENT_PREFIX + secrets.token_urlsafe(32)
+        values = {"credential_digest": digest(credential)}
+        Agent.objects.update_or_create(node_id=node.node_id, defaults=values)
+        found[knock.name] = Admission(node.node_id, credential)
+    after = {"site": site.name, "token": token.public_id}
+    entries = [Entry("node.join", "node", node.public_id, after=after) for _, node in pairs]
+    record_many(_actor(group, token, agents), entries)
+    return found
+
+
+def _actor(group: list[Knock], token: JoinToken | None, agents: dict[str, Agent]) -> Actor:
+    """Who changes the inventory: one node, or for many at once the token, or the gateway that speaks for them."""
+    if len(group) > 1 and token is None:
+        return system("gateway")
+    first = group[0]
+    if token is not None:
+        label = first.name if len(group) == 1 else f"{len(group)} nodes by join token"
+        return Actor(kind=ActorKind.AGENT, ident=token.public_id, label=label, address=first.address)
+    node = agents[first.name].node
+    return Actor(kind=ActorKind.AGENT, ident=node.public_id, label=node.name, address=first.address)
 
 
 def _is_fresh(agent: Agent, now: datetime, stale_s: float) -> bool:

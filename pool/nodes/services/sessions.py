@@ -12,7 +12,7 @@ from console.common.errors import Conflict
 from pool.inventory import ports
 from pool.inventory.models import Node
 from pool.nodes.models import Agent
-from pool.nodes.services.enrolment import admit
+from pool.nodes.services.enrolment import Admission, Knock, admit
 from pool.scheduling.models import NodeCommand
 
 
@@ -34,19 +34,39 @@ class Session:
     proof_at: datetime | None
 
 
-def open_session(hello: dict[str, Any], address: str, now: datetime, stale_s: float) -> Session:
-    """Lets a node in, or raises Refusal or InvalidInput; nothing is stored then.
+def open_sessions(knocks: Sequence[Knock], now: datetime, stale_s: float) -> list[Session]:
+    """Lets nodes in, all or none. Raises Refusal or InvalidInput for the first that is not let in.
 
     Commands that were sent over an older connection and never confirmed become due again at once.
     """
+    if len({knock.name for knock in knocks}) < len(knocks):
+        raise Conflict("a node says hello twice at once", code="twice")
     with transaction.atomic():
-        admission = admit(hello, address, now, stale_s)
-        agents = Agent.objects.filter(node_id=admission.node_id)
-        agents.update(session=F("session") + 1, connected=True, version=hello["agent"], driver=hello["driver"])
-        agent = agents.select_related("node").get()
+        admissions = admit(knocks, now, stale_s)
+        node_ids = [admission.node_id for admission in admissions]
+        agents = Agent.objects.filter(node_id__in=node_ids)
+        agents.update(session=F("session") + 1, connected=True)
+        rows = {agent.node_id: agent for agent in agents.select_related("node")}
         # a node that hears "welcome" holds a lease from now on
         agents.update(last_report_at=now)
-        NodeCommand.objects.filter(node_id=agent.node_id, state=NodeCommand.State.SENT).update(claim_until=now)
+        NodeCommand.objects.filter(node_id__in=node_ids, state=NodeCommand.State.SENT).update(claim_until=now)
+        for knock, node_id in zip(knocks, node_ids, strict=True):
+            _note_version(rows[node_id], knock)
+    return [_session(rows[admission.node_id], admission) for admission in admissions]
+
+
+def open_session(hello: dict[str, Any], address: str, now: datetime, stale_s: float) -> Session:
+    """Lets one node in. Raises Refusal or InvalidInput; nothing is stored then."""
+    return open_sessions([Knock(hello, address)], now, stale_s)[0]
+
+
+def _note_version(agent: Agent, knock: Knock) -> None:
+    version, driver = knock.hello["agent"], knock.hello["driver"]
+    if (agent.version, agent.driver) != (version, driver):
+        Agent.objects.filter(pk=agent.pk).update(version=version, driver=driver)
+
+
+def _session(agent: Agent, admission: Admission) -> Session:
     return Session(
         agent.node_id,
         agent.node.public_id,

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import ssl
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -13,7 +14,7 @@ from pool.nodes.options import from_settings
 
 
 class Command(BaseCommand):
-    help = "Serves the agents of the nodes: WEIR_GATEWAY_HOST, WEIR_GATEWAY_PORT."
+    help = "Serves the agents of the nodes on WEIR_GATEWAY_HOST:WEIR_GATEWAY_PORT. SIGUSR1: tell timings now."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--no-frames", action="store_true", help="build no heatmap frames in this process")
@@ -32,6 +33,7 @@ async def _serve(*, frames: bool) -> None:
     gateway = Gateway(from_settings(), settings.REDIS_URL, frames=frames)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, gateway.stop)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, partial(gateway.tell_stats, asked=True))
     try:
         await gateway.run()
     finally:
