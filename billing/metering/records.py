@@ -18,7 +18,6 @@ def charged_share(interval: Interval, basis: Basis) -> Fraction:
     """What part of a card this interval is charged for, by what it really held."""
     held = Held(
         compute=Fraction(interval.compute_num, interval.compute_den),
-        memory=Fraction(interval.memory_num, interval.memory_den),
         memory_mib=interval.memory_mib,
         device_memory_mib=interval.device_memory_mib,
     )

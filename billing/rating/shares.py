@@ -1,7 +1,8 @@
 """What part of a card is charged.
 
-A MIG slice has two shares: 1g of an H100 is 1/7 of the compute and 1/8 of the memory (NVIDIA MIG User Guide).
-A vgpu slice has the share asked for and the memory asked for. The basis says which counts.
+A MIG slice has two shares: 1g.10gb of an A100 80GB is 1/7 of the compute (NVIDIA MIG User Guide) and has 9.5 GiB
+of the 80 GiB of memory, not the 10 of its name. A vgpu slice has the compute and the memory asked for. The basis
+says which counts.
 """
 
 from dataclasses import dataclass
@@ -17,12 +18,15 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Exact shares of one card. `memory_mib` is what is really held, never what a profile's name says."""
+    """`compute`: exact share of the card. `memory_mib`: what is really held, never what a profile's name says."""
 
     compute: Fraction
-    memory: Fraction
     memory_mib: int
     device_memory_mib: int
+
+    @property
+    def memory(self) -> Fraction:
+        return Fraction(min(self.memory_mib, self.device_memory_mib), self.device_memory_mib)
 
 
 def charged(held: Held, basis: Basis) -> Fraction:

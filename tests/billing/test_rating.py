@@ -64,18 +64,20 @@ def test_two_versions_cannot_begin_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("basis", "expected"),
-    [(Basis.COMPUTE, Fraction(1, 7)), (Basis.MEMORY, Fraction(1, 8)), (Basis.LARGER, Fraction(1, 7))],
+    [(Basis.COMPUTE, Fraction(1, 7)), (Basis.MEMORY, Fraction(9984, 81559)), (Basis.LARGER, Fraction(1, 7))],
 )
 def test_a_mig_slice_has_two_shares(basis: Basis, expected: Fraction) -> None:
-    held = Held(Fraction(1, 7), Fraction(1, 8), memory_mib=9984, device_memory_mib=81559)
+    held = Held(Fraction(1, 7), memory_mib=9984, device_memory_mib=81559)
     assert charged(held, basis) == expected
 
 
 def test_memory_counts_only_beyond_what_the_compute_share_brings() -> None:
-    quarter = Held(Fraction(1, 4), Fraction(20390, 81559), memory_mib=20390, device_memory_mib=81559)
+    quarter = Held(Fraction(1, 4), memory_mib=20390, device_memory_mib=81559)
     assert charged(quarter, Basis.LARGER) == Fraction(1, 4)
-    more = Held(Fraction(1, 4), Fraction(20391, 81559), memory_mib=20391, device_memory_mib=81559)
+    more = Held(Fraction(1, 4), memory_mib=20391, device_memory_mib=81559)
     assert charged(more, Basis.LARGER) == Fraction(20391, 81559)
+    # a double-memory slice: 1/7 of the compute, a quarter of the memory
+    assert charged(Held(Fraction(1, 7), 20096, 81559), Basis.LARGER) == Fraction(20096, 81559)
 
 
 def test_one_rounding_of_a_month_of_an_eighth() -> None:
