@@ -105,7 +105,8 @@ def _rest(options: Options, env: Mapping[str, str]) -> list[Spec]:
     gate = probes.listens(options.gateway_host, options.gateway_port)
     worker = ("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET)
     return [
-        Spec("gateway", _manage("gateway"), SERVERS, env, probe=gate, watched=True),
+        # asked seldom: to the gateway each question looks like an agent that came and went
+        Spec("gateway", _manage("gateway"), SERVERS, env, probe=gate, watched=True, probe_every=15),
         Spec("scheduler", _manage("scheduler"), WORKERS, env),
         Spec("worker", _celery(*worker), WORKERS, env),
         Spec("beat", _celery("beat", "-s", str(options.home / "beat"), "--pidfile="), WORKERS, env),

@@ -6,10 +6,15 @@ import time
 from collections import deque
 from pathlib import Path
 
-TROUBLE = re.compile(
-    r'"level":\s*"(warning|error|critical)"|\b(WARNING|ERROR|CRITICAL|Traceback|panic)\b', re.IGNORECASE
-)
+LEVEL = re.compile(r'"level": ?"(\w+)"')  # of our own structured lines
+TROUBLE = re.compile(r"\b(WARNING|ERROR|CRITICAL|Traceback)\b")  # of everyone else's
 BURST, WINDOW = 5, 10.0  # lines of one child, seconds
+
+
+def is_trouble(line: str) -> bool:
+    """A line that says its level is taken at its word, whatever else it mentions."""
+    level = LEVEL.search(line)
+    return level[1] in {"warning", "error", "critical"} if level else bool(TROUBLE.search(line))
 
 
 class Voice:
@@ -31,7 +36,7 @@ class Voice:
         """A line of the child `name`, shown when it matters; False, since the log file shall have it anyway."""
         if self.verbose:
             self.say(f"{name:<10}| {line}")
-        elif TROUBLE.search(line):
+        elif is_trouble(line):
             self._trouble(name, line)
         return False
 

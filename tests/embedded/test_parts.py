@@ -84,7 +84,8 @@ def test_a_long_folder_gets_a_short_private_socket(tmp_path: Path) -> None:
 
 def test_the_voice_shows_trouble_only_and_not_without_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     voice = Voice(verbose=False, logs=tmp_path)
-    voice.heard("web", '{"event": "request", "level": "info"}')
+    voice.heard("web", '{"event": "request", "level": "info", "error": "IncompleteReadError: ERROR"}')
+    voice.heard("web", "INFO all is well, no errors")
     for _ in range(50):
         voice.heard("web", '{"event": "boom", "level": "error"}')
     lines = capsys.readouterr().out.splitlines()
