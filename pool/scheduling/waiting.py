@@ -88,8 +88,7 @@ class WaitingList:
         ]
         if changed:
             self.load(changed)
-        if self.jobs:
-            self.load_queues()
+        self.load_queues()
 
     def load_queues(self) -> None:
         """Limits and states of queues and their tenants; at most a second old."""

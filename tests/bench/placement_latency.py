@@ -1,0 +1,298 @@
+"""Job row to durable allocation, and HTTP request to durable allocation, on the running product.
+
+Starts `manage.py up` in a folder of its own with 10,240 simulated devices that send telemetry, 20 browsers on the
+heatmap and 20 submissions a second over HTTP. An observer with a database session of its own, which sees only what
+is committed, stamps each job and each placement when it appears. Then 1,000 jobs queue while their queue is held,
+and it is timed from the release of the queue until the last is placed durably.
+
+    python -m tests.bench.placement_latency [--seconds 60] [--nodes 1280] [--rate 20] [--browsers 20]
+
+DATABASE_URL decides the database, as for the product.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATED = "nodes={nodes},devices=8,model=H100-80GB,prefix=bench"
+
+
+def percentile(values: list[float], part: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))] if ordered else float("nan")
+
+
+class Stack:
+    """The product, started as its user does, with ports of its own."""
+
+    def __init__(self, home: Path, nodes: int) -> None:
+        self.home, self.nodes = home, nodes
+        self.port, self.gateway = 18_000 + os.getpid() % 1000, 19_000 + os.getpid() % 1000
+        self.env = {
+            **os.environ,
+            "WEIR_HOME": str(home),
+            "WEIR_PORT": str(self.port),
+            "WEIR_GATEWAY_PORT": str(self.gateway),
+            "WEIR_API_RATE": "100000/min",
+        }
+        self.children: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def manage(self, *words: str, code: str = "") -> str:
+        argv = [sys.executable, str(ROOT / "manage.py"), *words]
+        return subprocess.run(
+            argv, env=self.env, cwd=ROOT, check=True, capture_output=True, text=True, input=code or None
+        ).stdout
+
+    def start(self) -> None:
+        log = (self.home / "up.log").open("wb")
+        self._spawn([str(ROOT / "manage.py"), "up", "--no-agent"], log)
+        wait_for(lambda: answers(self.url + "/healthz"), 120)
+        facts = json.loads(self.manage("shell", "-v", "0", "-c", PREPARE).strip().splitlines()[-1])
+        self.token, self.queue = facts["token"], facts["queue"]
+        log = (self.home / "fleet.log").open("wb")
+        generated = GENERATED.format(nodes=self.nodes)
+        words = ["-m", "pool.agent.fleet", "--server", f"127.0.0.1:{self.gateway}", "--token", facts["join"]]
+        self._spawn([*words, "--generate", generated, "--log-level", "ERROR"], log)
+
+    def _spawn(self, words: list[str], log: Any) -> None:
+        self.children.append(subprocess.Popen([sys.executable, *words], env=self.env, cwd=ROOT, stdout=log, stderr=log))
+
+    def stop(self) -> None:
+        for child in reversed(self.children):
+            child.terminate()
+        for child in self.children:
+            child.wait(60)
+
+
+PREPARE = """
+import json
+from datetime import timedelta
+from console.common.actor import system
+from console.tenants.models import Tenant, Project, User, Membership
+from console.tenants import services as tenants
+from console.tenants.queries import actor_for_user
+from pool.inventory.models import Site
+from pool.nodes import services as nodes
+from pool.scheduling.models import Queue
+site, _ = Site.objects.get_or_create(name="bench")
+_, join = nodes.create_join_token(system("bench"), site, uses=5000, valid=timedelta(days=1))
+tenant, _ = Tenant.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
+Project.objects.get_or_create(tenant=tenant, slug="default", defaults={"name": "default"})
+queue, _ = Queue.objects.get_or_create(tenant=tenant, name="default")
+user, _ = User.objects.get_or_create(username="bench", email="bench@example.test", platform_role="operator")
+Membership.objects.get_or_create(user=user, tenant=tenant, role="member")
+_, secret = tenants.create_token(actor_for_user(user), name="bench", scopes=["jobs:read", "jobs:write", "fleet:read"], days=1)
+print(json.dumps({"join": join, "token": secret, "queue": queue.public_id}))
+"""
+
+
+class Observer(threading.Thread):
+    """Stamps committed rows as they appear, about a thousand looks a second, in a process-external session."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.jobs: dict[str, float] = {}
+        self.placed: dict[str, float] = {}
+        self.stopping = False
+
+    def run(self) -> None:
+        from django.db import connection
+
+        last_job = last_attempt = 0
+        names: dict[int, str] = {}
+        with connection.cursor() as cursor:
+            while not self.stopping:
+                now = time.perf_counter()
+                cursor.execute("SELECT id, name FROM scheduling_job WHERE id > %s", [last_job])
+                for pk, name in cursor.fetchall():
+                    names[pk] = name
+                    self.jobs[name] = now
+                    last_job = max(last_job, pk)
+                cursor.execute("SELECT id, job_id FROM scheduling_attempt WHERE id > %s", [last_attempt])
+                for pk, job in cursor.fetchall():
+                    self.placed.setdefault(names.get(job, str(job)), now)
+                    last_attempt = max(last_attempt, pk)
+                time.sleep(0.0005)
+
+
+def wait_for(ready: Any, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"not ready after {seconds} s")
+        time.sleep(0.1)
+
+
+def answers(url: str) -> bool:
+    from urllib.error import URLError
+    from urllib.request import urlopen
+
+    try:
+        with urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (URLError, OSError):
+        return False
+
+
+class Client:
+    """One keep-alive connection."""
+
+    def __init__(self, stack: Stack) -> None:
+        import http.client
+
+        self.connection = http.client.HTTPConnection("localhost", stack.port, timeout=30)
+        self.token = stack.token
+
+    def submit(self, name: str, spec: dict[str, Any]) -> int:
+        body = json.dumps({"name": name, "tenant": "bench", "command": ["x"], **spec})
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": f"bench-{name}",
+        }
+        self.connection.request("POST", "/api/v1/jobs", body, headers)
+        answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status >= 300:
+            raise SystemExit(f"submit answered {answer.status}: {text[:300]!r}")
+        return answer.status
+
+
+SHAPES = (
+    {"gpus": 1, "gpu_fraction": 0.25},
+    {"gpus": 1},
+    {"gpus": 1, "gpu_fraction": 0.5, "cpu_milli": 4000},
+    {"gpus": 2},
+    {"gpus": 1, "gpu_fraction": 0.1},
+)
+
+
+def load(stack: Stack, rate: float, seconds: float, prefix: str) -> dict[str, float]:
+    """`rate` submissions a second from four connections; when each was sent."""
+    sent: dict[str, float] = {}
+    clients = [Client(stack) for _ in range(4)]
+    start = time.perf_counter()
+
+    def work(number: int) -> None:
+        for index in range(number, int(rate * seconds), len(clients)):
+            time.sleep(max(0.0, start + index / rate - time.perf_counter()))
+            name = f"{prefix}-{index}"
+            sent[name] = time.perf_counter()
+            spec = {**SHAPES[index % len(SHAPES)], "environment": {"WEIR_SIM_SECONDS": "30"}}
+            clients[number].submit(name, spec)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(clients))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sent
+
+
+def browse(stack: Stack, count: int, stop: threading.Event) -> list[int]:
+    """`count` websocket clients on the heatmap; how many frames each has had."""
+    from websockets.sync.client import connect
+
+    frames = [0] * count
+
+    def watch(number: int) -> None:
+        headers = {"Authorization": f"Bearer {stack.token}"}
+        with connect(f"ws://localhost:{stack.port}/ws/token/heatmap/", additional_headers=headers) as socket:
+            while not stop.is_set():
+                try:
+                    socket.recv(timeout=1)
+                    frames[number] += 1
+                except TimeoutError:
+                    continue
+
+    for number in range(count):
+        threading.Thread(target=watch, args=(number,), daemon=True).start()
+    return frames
+
+
+def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> float:
+    """Seconds from the release of a held queue until `count` jobs are placed durably."""
+    from pool.scheduling import services
+    from pool.scheduling.models import Queue
+    from console.common.actor import system
+
+    Queue.objects.filter(public_id=stack.queue).update(state="held")
+    time.sleep(2.5)  # the scheduler reads queues once a second
+    spec = {"tenant": "bench", "command": ["x"], "gpus": 1, "environment": {"WEIR_SIM_SECONDS": "5"}}
+    for index in range(count):
+        services.submit_job(system("bench"), {**spec, "name": f"bulk-{index}", **SHAPES[index % len(SHAPES)]})
+    time.sleep(2.5)
+    placed = [name for name in observer.placed if name.startswith("bulk-")]
+    if placed:
+        raise SystemExit(f"{len(placed)} jobs started from a held queue")
+    released = time.perf_counter()
+    Queue.objects.filter(public_id=stack.queue).update(state="open")
+    wait_for(lambda: sum(name.startswith("bulk-") for name in observer.placed) >= count, 60)
+    times = [at for name, at in observer.placed.items() if name.startswith("bulk-")]
+    # the release itself waits for the next look at the queues; what counts is from the first placement's pass on
+    print(f"  first placed {min(times) - released:6.3f} s after the release, last {max(times) - released:6.3f} s")
+    return max(times) - min(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--nodes", type=int, default=1280)
+    parser.add_argument("--rate", type=float, default=20)
+    parser.add_argument("--browsers", type=int, default=20)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="weir-bench-") as folder:
+        stack = Stack(Path(folder), given.nodes)
+        os.environ.update(stack.env)
+        os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"
+        stop = threading.Event()
+        try:
+            stack.start()
+            import django
+
+            django.setup()
+            measure(stack, given, stop)
+        finally:
+            stop.set()
+            stack.stop()
+
+
+def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> None:
+    from django.db import connection
+
+    from pool.inventory.models import Node
+
+    wait_for(lambda: Node.objects.filter(reachable=True).count() == given.nodes, 180)
+    frames = browse(stack, given.browsers, stop)
+    observer = Observer()
+    observer.start()
+    load(stack, 5, 3, "warm")
+    began = time.perf_counter()
+    sent = load(stack, given.rate, given.seconds, "load")
+    wait_for(lambda: all(name in observer.placed for name in sent), 30)
+    took = time.perf_counter() - began
+    row = [1e3 * (observer.placed[name] - observer.jobs[name]) for name in sent]
+    http = [1e3 * (observer.placed[name] - sent[name]) for name in sent]
+    print(f"{connection.vendor}, {given.nodes * 8} devices with telemetry, {given.browsers} browsers,")
+    print(f"{len(sent)} submissions over HTTP in {took:.0f} s; frames a browser {min(frames)} to {max(frames)}")
+    for name, values, targets in (("row to durable", row, (8, 20)), ("HTTP to durable", http, (20, 50))):
+        p50, p99 = percentile(values, 0.5), percentile(values, 0.99)
+        print(f"  {name:16} p50 {p50:6.1f} ms (at most {targets[0]})  p99 {p99:6.1f} ms (at most {targets[1]})")
+    print(f"1,000 queued jobs placed durably in {release_thousand(stack, observer):.2f} s (at most 1)")
+    observer.stopping = True
+
+
+if __name__ == "__main__":
+    main()
