@@ -15,7 +15,9 @@ from pool.scheduling.api import actions, fleet, jobs
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
-_docs = SpectacularSwaggerSplitView.as_view(url_name="api-schema", permission_classes=[HasActor])
+_docs = SpectacularSwaggerSplitView.as_view(
+    url_name="api-schema", template_name="api/docs.html", permission_classes=[HasActor]
+)
 
 urlpatterns: list[URLPattern] = [
     path("me", tenants.Me.as_view()),

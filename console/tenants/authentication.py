@@ -37,7 +37,8 @@ class SessionAuthentication(RestSessionAuthentication):
         user = getattr(request._request, "user", None)
         if not isinstance(user, User) or not user.is_active:
             return None
-        self.enforce_csrf(request)
+        # Django's request: DRF's would parse the body here, before idempotency keys can see it as it came
+        self.enforce_csrf(request._request)
         return user, None
 
 

@@ -17,7 +17,7 @@ class TokenForm(forms.Form):
         label=_("Name"), max_length=100, help_text=_("Where it will be used, such as: nightly training")
     )
     scopes = forms.MultipleChoiceField(
-        label=_("May"), choices=list(SCOPE_LABELS.items()), widget=forms.CheckboxSelectMultiple
+        label=_("Allowed to"), choices=list(SCOPE_LABELS.items()), widget=forms.CheckboxSelectMultiple
     )
     tenant = forms.ChoiceField(
         label=_("Tenant"), required=False, help_text=_("Narrow it to one tenant, or leave it at all of yours")
