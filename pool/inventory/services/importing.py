@@ -3,11 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from console.audit.services import Entry, record_many
 from console.common.actor import Actor
-from console.common.errors import NotAllowed
+from console.common.errors import Conflict, NotAllowed
 from pool.inventory import ports
 from pool.inventory.importing import FleetDraft
 from pool.inventory.importing.problems import Problems
@@ -47,10 +47,13 @@ def import_fleet(actor: Actor, draft: FleetDraft, *, dry_run: bool = False) -> I
     """
     if not actor.is_operator:
         raise NotAllowed("only an operator may import a fleet")
-    with transaction.atomic():
-        report = _import(actor, draft, dry_run)
-        if dry_run:
-            transaction.set_rollback(True)
+    try:
+        with transaction.atomic():
+            report = _import(actor, draft, dry_run)
+            if dry_run:
+                transaction.set_rollback(True)
+    except IntegrityError as error:
+        raise Conflict("a node joined, or work was placed, on what this file changes; try again") from error
     return report
 
 
