@@ -13,7 +13,8 @@ import structlog
 from django.conf import settings
 
 from pool.inventory.models import Device
-from pool.nodes.heatmap import store, telemetry
+from pool.nodes import telemetry
+from pool.nodes.heatmap import gather, store
 from pool.nodes.models import NodeRollup, PoolSample
 
 log = structlog.get_logger(__name__)
@@ -55,17 +56,17 @@ def readings(devices: Iterable[Device]) -> dict[int, Reading]:
     if not nodes:
         return {}
     try:
-        blobs: list[Any] = _valkey().mget([telemetry.key(node) for node in nodes])
+        blobs: list[Any] = _valkey().mget(telemetry.keys(nodes))
     except (redis.RedisError, OSError) as error:
         log.warning("telemetry_not_read", error=str(error))
         return {}
-    reports = {node: telemetry.parse(blob) for node, blob in zip(nodes, blobs, strict=True)}
+    reports = {node: telemetry.unpack(blob) for node, blob in zip(nodes, blobs, strict=True)}
     rows = _rows(nodes)
     now = time.time()
     found = {}
     for device in devices:
         report, row = reports[device.node_id], rows.get(device.pk)
-        if report is not None and row is not None and row < len(report.values):
+        if report is not None and row is not None and row < len(report.rows):
             found[device.pk] = _reading(report, row, now)
     return found
 
@@ -95,7 +96,7 @@ def history(device: Device, since: datetime) -> list[Point]:
     points = []
     rollups = NodeRollup.objects.filter(node_id=device.node_id, starts_at__gte=since).order_by("starts_at")
     for at, payload in rollups.values_list("starts_at", "payload"):
-        values = np.frombuffer(bytes(payload), "<u2").reshape(-1, telemetry.WIDTH)
+        values = np.frombuffer(bytes(payload), "<u2").reshape(-1, telemetry.COLUMNS)
         if row >= len(values) or not values[row][4]:  # the fifth column counts samples
             continue
         utilisation, memory, temperature, power, _ = (int(value) for value in values[row])
@@ -113,11 +114,11 @@ def sample_before(moment: datetime) -> PoolSample | None:
     return PoolSample.objects.filter(at__lte=moment).order_by("-at").first()
 
 
-def _reading(report: telemetry.Report, row: int, now: float) -> Reading:
-    utilisation, memory, temperature, power, flags = (int(value) for value in report.values[row])
-    age = max(0.0, now - report.received_at)
+def _reading(report: telemetry.NodeTelemetry, row: int, now: float) -> Reading:
+    utilisation, memory, temperature, power, flags = (int(value) for value in report.rows[row])
+    age = max(0.0, now - report.at)
     stale = age > settings.WEIR_REPORT_SECONDS * settings.WEIR_STALE_REPORTS
-    fault = bool(flags & telemetry.FAULT)
+    fault = bool(flags & gather.FAULT)
     return Reading(utilisation, memory, temperature / 10, power, fault, age, stale)
 
 

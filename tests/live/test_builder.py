@@ -36,9 +36,7 @@ def _allocate(device: Device, job: Job, share: int = 10_000) -> Allocation:
     now = clock.now()
     attempt = Attempt.objects.create(job=job, number=job.attempts.count() + 1, epoch=1, placed_at=now)
     role = job.roles.get()
-    replica = Replica.objects.create(
-        attempt=attempt, job=job, role=role, rank=0, node=device.node, assigned_at=now
-    )
+    replica = Replica.objects.create(attempt=attempt, job=job, role=role, rank=0, node=device.node, assigned_at=now)
     return Allocation.objects.create(
         replica=replica,
         job=job,

@@ -39,9 +39,7 @@ def test_a_program_has_a_path_of_its_own_without_cookies() -> None:
     assert not allowed("/ws/token/heatmap/", "ws", {"host": HOST, **COOKIE})
 
 
-@override_settings(
-    SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"), ALLOWED_HOSTS=["weir.example"]
-)
+@override_settings(SECURE_PROXY_SSL_HEADER=("HTTP_X_FORWARDED_PROTO", "https"), ALLOWED_HOSTS=["weir.example"])
 def test_behind_a_proxy_that_ends_tls() -> None:
     headers = {"host": "weir.example", "origin": "https://weir.example", "x-forwarded-proto": "https"}
     assert allowed("/ws/heatmap/", "ws", headers)

@@ -4,7 +4,8 @@ import struct
 
 import numpy as np
 
-from pool.nodes.heatmap import codec, planes, telemetry
+from pool.nodes.heatmap import codec, planes
+from pool.nodes.heatmap.gather import gather
 
 NOW = 1_000_000.0
 
@@ -16,7 +17,7 @@ def _blob(rows: list[list[int]], at: float = NOW) -> bytes:
 def _planes(blobs: list[bytes | None], counts: list[int], **more: object) -> dict[str, codec.Values]:
     count = np.array(counts, np.int64)
     first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
-    table, received = telemetry.gather(blobs, first, count)
+    table, received = gather(blobs, first, count)
     devices = int(count.sum())
     given = {
         "share": np.zeros(devices, np.int64),
@@ -37,9 +38,7 @@ def test_scales() -> None:
 
 
 def test_a_node_that_fell_silent_is_stale_and_one_never_heard_of_has_no_data() -> None:
-    got = _planes(
-        [_blob([[5_000] * 4 + [0]], NOW - 16), None, _blob([[5_000] * 4 + [0]], NOW - 14)], [1, 1, 1]
-    )
+    got = _planes([_blob([[5_000] * 4 + [0]], NOW - 16), None, _blob([[5_000] * 4 + [0]], NOW - 14)], [1, 1, 1])
     assert got["utilisation"].tolist() == [codec.STALE, codec.NO_DATA, 125]
     assert got["allocation"].tolist() == [0, 0, 0]  # the database still knows
 
@@ -50,12 +49,7 @@ def test_a_report_of_another_size_than_the_layout_is_left_out() -> None:
 
 
 def test_broken_bytes_are_no_report() -> None:
-    assert telemetry.parse(b"\x00" * 11) is None
-    assert telemetry.parse(_blob([[1, 2, 3, 4, 0]])[:-1]) is None
     assert _planes([b"\xff" * 22], [1])["utilisation"].tolist() == [codec.NO_DATA]
-    report = telemetry.parse(_blob([[1, 2, 3, 4, 0]]))
-    assert report is not None
-    assert report.values.tolist() == [[1, 2, 3, 4, 0]]
 
 
 def test_a_fault_that_the_agent_reports_marks_the_card_beside_what_the_database_says() -> None:
@@ -70,7 +64,7 @@ def test_summary_counts_only_fresh_reports() -> None:
         _blob([[8_000, 4_000, 500, 300, 0], [6_000, 2_000, 500, 200, 0]]),
         _blob([[1, 1, 1, 1, 0]], NOW - 60),
     ]
-    table, received = telemetry.gather(blobs, np.array([0, 2]), count)
+    table, received = gather(blobs, np.array([0, 2]), count)
     marks = np.array([1, 0, 0], np.uint8)
     got = planes.summarise(table, received, np.array([10_000, 0, 5_000]), marks, now=NOW, stale_after=15.0)
     assert (got.devices, got.reporting, got.share_bp, got.faults) == (3, 2, 15_000, 1)

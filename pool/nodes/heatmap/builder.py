@@ -8,8 +8,10 @@ import orjson
 import redis
 from django.conf import settings
 
-from pool.nodes.heatmap import codec, layout, planes, store, telemetry
+from pool.nodes import telemetry
+from pool.nodes.heatmap import codec, layout, planes, store
 from pool.nodes.heatmap.counters import Counters, FleetChanged
+from pool.nodes.heatmap.gather import gather
 from pool.nodes.models import PoolSample
 from pool.scheduling.models import Job
 from pool.scheduling.states import JOB_ACTIVE, JobState
@@ -39,9 +41,9 @@ class Builder:
         """[(Channels group, frame)] for the layers that someone looks at. `now`: unix seconds."""
         counters = self._current(now)
         fleet = counters.layout
-        keys = [telemetry.key(int(pk)) for pk in fleet.node_ids]
+        keys = telemetry.keys(fleet.node_ids.tolist())
         blobs: list[Any] = self._valkey.mget(keys) if keys else []
-        table, received = telemetry.gather(blobs, fleet.first, fleet.count)
+        table, received = gather(blobs, fleet.first, fleet.count)
         stale_after = float(settings.WEIR_REPORT_SECONDS * settings.WEIR_STALE_REPORTS)
         values = planes.build(
             table,
@@ -53,9 +55,7 @@ class Builder:
             now=now,
             stale_after=stale_after,
         )
-        summary = planes.summarise(
-            table, received, counters.share, values["marks"], now=now, stale_after=stale_after
-        )
+        summary = planes.summarise(table, received, counters.share, values["marks"], now=now, stale_after=stale_after)
         self._sample(summary, now)
         return self._publish(values, summary, now)
 
@@ -79,9 +79,7 @@ class Builder:
             self._counters = Counters(fleet)
         return self._counters
 
-    def _publish(
-        self, values: dict[str, codec.Values], summary: planes.Summary, now: float
-    ) -> list[tuple[str, bytes]]:
+    def _publish(self, values: dict[str, codec.Values], summary: planes.Summary, now: float) -> list[tuple[str, bytes]]:
         frames = []
         pipe = self._valkey.pipeline(transaction=False)
         for layer in store.wanted(self._valkey):

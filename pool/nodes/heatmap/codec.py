@@ -82,9 +82,7 @@ def width(layer: str) -> int:
     return 2 if layer == "tenant" else 1
 
 
-def encode_full(
-    layer: str, values: Values, *, sequence: int, layout: int, time: float, table: int = 0
-) -> bytes:
+def encode_full(layer: str, values: Values, *, sequence: int, layout: int, time: float, table: int = 0) -> bytes:
     head = HEADER.pack(
         SCHEMA, LAYERS.index(layer), FULL, width(layer), sequence, sequence, layout, table, len(values), time
     )

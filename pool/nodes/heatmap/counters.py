@@ -52,17 +52,13 @@ class Counters:
         fields = ("pk", "node_id", "used_share_bp", "state", "mig_enabled")
         seen = 0
         for chunk in _chunks(list(changed)):
-            for pk, node_id, share, state, mig in Device.objects.filter(node_id__in=chunk).values_list(
-                *fields
-            ):
+            for pk, node_id, share, state, mig in Device.objects.filter(node_id__in=chunk).values_list(*fields):
                 at = self.layout.position.get(pk)
                 if at is None:
                     raise FleetChanged
                 seen += 1
                 self.share[at] = share
-                self.marks[at] = (
-                    changed[node_id] | _DEVICE_MARKS.get(state, 0) | (codec.MARK_MIG if mig else 0)
-                )
+                self.marks[at] = changed[node_id] | _DEVICE_MARKS.get(state, 0) | (codec.MARK_MIG if mig else 0)
         if seen != int(self.layout.count[[self.layout.node_row[pk] for pk in changed]].sum()):
             raise FleetChanged
 

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pool.nodes.heatmap import codec, telemetry
+from pool.nodes.heatmap import codec
+from pool.nodes.heatmap import gather as columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +37,19 @@ def build(
     now: float,
     stale_after: float,
 ) -> dict[str, codec.Values]:
-    """Every layer's values. `table` and `received` as telemetry.gather gives them, the rest per device."""
+    """Every layer's values. `table` and `received` as gather.gather gives them, the rest per device."""
     fresh = received >= now - stale_after
     never = received == 0
-    percent = {"utilisation": telemetry.UTILISATION, "memory": telemetry.MEMORY}
+    percent = {"utilisation": columns.UTILISATION, "memory": columns.MEMORY}
     planes: dict[str, codec.Values] = {
         layer: _scaled(table[:, column], 10_000, fresh, never) for layer, column in percent.items()
     }
-    planes["temperature"] = _scaled(table[:, telemetry.TEMPERATURE], 1_250, fresh, never)
-    watts = table[:, telemetry.POWER].astype(np.float64)
+    planes["temperature"] = _scaled(table[:, columns.TEMPERATURE], 1_250, fresh, never)
+    watts = table[:, columns.POWER].astype(np.float64)
     planes["power"] = _scaled(watts / power_limit, 1.25, fresh, never)
     planes["allocation"] = _quantise(share.astype(np.float64), 10_000)
     planes["tenant"] = tenant.copy()
-    faulty = fresh & ((table[:, telemetry.FLAGS] & telemetry.FAULT) != 0)
+    faulty = fresh & ((table[:, columns.FLAGS] & columns.FAULT) != 0)
     planes["marks"] = (marks | np.where(faulty, codec.MARK_FAULT, 0)).astype(np.uint8)
     return planes
 
@@ -70,9 +71,9 @@ def summarise(
         devices=len(received),
         reporting=len(live),
         share_bp=int(share.sum()),
-        utilisation_bp=round(float(live[:, telemetry.UTILISATION].mean())) if some else None,
-        memory_bp=round(float(live[:, telemetry.MEMORY].mean())) if some else None,
-        power_w=int(live[:, telemetry.POWER].sum(dtype=np.int64)),
+        utilisation_bp=round(float(live[:, columns.UTILISATION].mean())) if some else None,
+        memory_bp=round(float(live[:, columns.MEMORY].mean())) if some else None,
+        power_w=int(live[:, columns.POWER].sum(dtype=np.int64)),
         faults=int(((marks & codec.MARK_FAULT) != 0).sum()),
     )
 

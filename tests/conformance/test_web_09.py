@@ -1,0 +1,93 @@
+"""Web 9: a dead reader among many browsers costs nobody anything and no memory; when it reads again, it skips."""
+
+import asyncio
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
+
+from pool.nodes.heatmap import codec, store
+from pool.nodes.heatmap_stream import HeatmapConsumer
+from tests import factories
+from tests.live.dead_reader import DeadReader
+from tests.live.server import cookie_header, running, websocket
+
+BROWSERS = 20
+FRAMES = 150
+DEVICES = 60_000  # large frames: the kernel's own buffers are full sooner
+
+
+@pytest.fixture
+def host(transactional_db: None, live: Any) -> Any:
+    with running() as address:
+        yield address
+
+
+class Fleet:
+    """A builder in small: every frame differs in every value, so that each is as large as can be."""
+
+    def __init__(self, valkey: Any) -> None:
+        self.valkey = valkey
+        self.sequence = 100
+
+    async def send(self, delta: bool = False) -> None:
+        base, self.sequence = self.sequence, self.sequence + 1
+        values = np.full(DEVICES, self.sequence % 250, np.uint8)
+        facts: dict[str, Any] = {"sequence": self.sequence, "layout": 1, "time": 0.0}
+        full = codec.encode_full("power", values, **facts)
+        data: bytes | None = full
+        if delta:
+            before = values.copy()
+            before[0] += 1
+            data = codec.encode_delta("power", before, values, base=base, **facts)
+        await sync_to_async(self.valkey.set)(store.frame_key("power"), full)
+        await get_channel_layer().group_send(codec.group("power"), {"type": "heatmap.frame", "data": data})
+
+
+async def _sequences(client: Any, last: int) -> list[int]:
+    """What this browser got, in order, until it has the frame `last`."""
+    got = []
+    while not got or got[-1] < last:
+        got.append(codec.peek(await asyncio.wait_for(client.recv(), 20))[1])
+    return got
+
+
+def _consumers() -> list[HeatmapConsumer]:
+    return [each for each in gc.get_objects() if isinstance(each, HeatmapConsumer) and hasattr(each, "_waiting")]
+
+
+async def test_a_dead_reader_harms_nobody(host: str, live: Any) -> None:
+    headers = await sync_to_async(lambda: cookie_header(factories.make_user("op@example.test", "operator")))()
+    fleet = Fleet(live)
+    await fleet.send()
+    path = "/ws/heatmap/?layer=power"
+    dead = await asyncio.to_thread(DeadReader, host, path, headers)
+    others = [await websocket(host, path, headers) for _ in range(BROWSERS)]
+    readers = [asyncio.create_task(_sequences(client, 101 + FRAMES)) for client in others]
+    for _ in range(FRAMES):
+        await fleet.send()
+        await asyncio.sleep(0.02)
+    received = await asyncio.gather(*readers)
+
+    for got in received:
+        assert got == sorted(set(got)), "no frame comes twice or out of order"
+        assert len(got) >= 0.99 * FRAMES
+    waiting = [len(consumer._waiting) for consumer in _consumers()]
+    assert len(waiting) >= BROWSERS + 1
+    assert max(waiting) <= 1, "at most the newest frame waits for anybody"
+
+    # it wakes up: the rest that the wire held, then the newest; the delta that it has no base for comes as a full frame
+    await fleet.send(delta=True)
+    late = []
+    while not late or codec.peek(late[-1])[1] < fleet.sequence:
+        late.append(await asyncio.to_thread(dead.next))
+    sequences = [codec.peek(data)[1] for data in late]
+    assert sequences == sorted(sequences)
+    assert len(sequences) < FRAMES, "it skipped frames"
+    assert codec.decode(late[-1], DEVICES).is_full
+    dead.close()
+    for client in others:
+        await client.close()
