@@ -18,9 +18,7 @@ class PriceBook(models.Model):
     """One a currency. `fence` is raised by each price change and each metering batch, by a conditional UPDATE,
     so that no usage is rated with prices that changed meanwhile."""
 
-    public_id = models.CharField(
-        max_length=40, unique=True, default=partial(ids.make, "book"), editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "book"), editable=False)
     currency = models.CharField(max_length=3, unique=True)
     fence = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -36,9 +34,7 @@ class Price(models.Model):
     adds a row and edits none (triggers refuse UPDATE), so that the past keeps its price.
     """
 
-    public_id = models.CharField(
-        max_length=40, unique=True, default=partial(ids.make, "price"), editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "price"), editable=False)
     book = models.ForeignKey(PriceBook, on_delete=models.PROTECT, related_name="prices")
     model_name = models.CharField(max_length=64)
     isolation = models.CharField(max_length=12, choices=PRODUCTS)
@@ -49,9 +45,7 @@ class Price(models.Model):
     assumed = models.BooleanField(default=False)  # from the seeded table, until finance sets its own
     note = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         constraints = [

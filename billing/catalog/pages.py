@@ -109,7 +109,7 @@ def _filtered(actor: Actor, request: HttpRequest, now: datetime) -> QuerySet[Pri
     elif when == "scheduled":
         rows = rows.filter(valid_from__gt=now)
     elif when == "past":
-        rows = rows.filter(valid_to__lte=now)
+        rows = queries.ended_by(rows, now)
     text = request.GET.get("q", "").replace("\0", "").strip()[:64]
     if text:
         rows = rows.filter(model_name__icontains=text)
@@ -132,9 +132,7 @@ def _tabs(request: HttpRequest) -> list[dict[str, Any]]:
         for name in ("after", "before"):
             query.pop(name, None)
         query["when"] = key
-        shown.append(
-            {"label": label, "url": f"?{query.urlencode()}", "current": key == _when(request), "count": None}
-        )
+        shown.append({"label": label, "url": f"?{query.urlencode()}", "current": key == _when(request), "count": None})
     return shown
 
 

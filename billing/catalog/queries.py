@@ -51,7 +51,8 @@ def load_currency(currency: str) -> Prices | None:
 def amounts(price_ids: Iterable[int]) -> dict[int, tuple[Decimal, str]]:
     """Price id -> (price of a card-hour, currency)."""
     rows = Price.objects.filter(pk__in=set(price_ids)).values_list("pk", "per_card_hour", "book__currency")
-    return {pk: (price, currency) for pk, price, currency in rows}
+    # only what is sold is ever recorded as a price
+    return {pk: (price or Decimal(0), currency) for pk, price, currency in rows}
 
 
 def prices_for(actor: Actor) -> QuerySet[Price]:
@@ -72,6 +73,11 @@ def prices_for(actor: Actor) -> QuerySet[Price]:
 def valid_at(prices: QuerySet[Price], instant: datetime) -> QuerySet[Price]:
     """Of `prices_for`: the versions that hold at `instant`."""
     return prices.filter(Q(valid_to__isnull=True) | Q(valid_to__gt=instant), valid_from__lte=instant)
+
+
+def ended_by(prices: QuerySet[Price], instant: datetime) -> QuerySet[Price]:
+    """Of `prices_for`: the versions that another has followed by `instant`."""
+    return prices.filter(Q(valid_to__lte=instant))
 
 
 def price_for(actor: Actor, public_id: str) -> Price:

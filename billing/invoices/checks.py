@@ -16,9 +16,7 @@ from pool.scheduling.models import Interval
 def month_is_over(invoice: Invoice, now: datetime) -> None:
     _, end = month_bounds(invoice.month, zone_of(invoice.time_zone))
     if now < end:
-        raise Conflict(
-            f"the month ends at {end.isoformat()}; it can be issued after that", code="month_not_over"
-        )
+        raise Conflict(f"the month ends at {end.isoformat()}; it can be issued after that", code="month_not_over")
 
 
 def all_is_metered(invoice: Invoice) -> None:

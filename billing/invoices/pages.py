@@ -1,5 +1,6 @@
 """Invoices: the list, one invoice, and the usage behind a line."""
 
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -139,10 +140,8 @@ def _filtered(actor: Actor, request: HttpRequest) -> QuerySet[Invoice]:
     if given["state"] in Invoice.State.values:
         rows = rows.filter(state=given["state"])
     if given["month"]:
-        try:
+        with suppress(InvalidInput):  # what does not parse is ignored
             rows = rows.filter(month=_month(given["month"]))
-        except InvalidInput:
-            pass  # what does not parse is ignored
     return rows
 
 
@@ -161,7 +160,5 @@ def _filters(request: HttpRequest, tenants: list[Tenant]) -> list[dict[str, Any]
     if len(tenants) > 1:
         options = [(row.slug, row.name) for row in tenants]
         value = given.get("tenant", "")
-        fields.append(
-            {"name": "tenant", "kind": "select", "label": _("Tenant"), "value": value, "options": options}
-        )
+        fields.append({"name": "tenant", "kind": "select", "label": _("Tenant"), "value": value, "options": options})
     return fields

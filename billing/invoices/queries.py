@@ -53,7 +53,5 @@ def usage_of(actor: Actor, line: InvoiceLine) -> QuerySet[UsageRecord]:
 
 def tenants_with_usage(first: date, last: date) -> list[Tenant]:
     """Those with records in the days given that are on no issued invoice, by slug. For the monthly drafts."""
-    used = UsageRecord.objects.filter(day__range=(first, last)).exclude(
-        billed__invoice__state=Invoice.State.ISSUED
-    )
+    used = UsageRecord.objects.filter(day__range=(first, last)).exclude(billed__invoice__state=Invoice.State.ISSUED)
     return list(Tenant.objects.filter(pk__in=used.values("tenant_id")).order_by("slug"))

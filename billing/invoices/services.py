@@ -143,5 +143,3 @@ def _check_finance(actor: Actor) -> None:
 def zone_month(tenant: Tenant, now: datetime) -> date:
     """The first day of the tenant's present month."""
     return first_of(local_day(now, zone_of(tenant.time_zone)))
-
-

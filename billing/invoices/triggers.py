@@ -9,9 +9,7 @@ _WHY = "an issued invoice never changes"
 
 def _frozen_part(table: str, short: str) -> list[Any]:
     """Nothing is added to, edited on or taken from the part of an invoice that is issued."""
-    issued = (
-        "EXISTS (SELECT 1 FROM invoices_invoice WHERE id = {row}.invoice_id AND state = 'issued')"
-    )
+    issued = "EXISTS (SELECT 1 FROM invoices_invoice WHERE id = {row}.invoice_id AND state = 'issued')"
     old, new = issued.format(row="OLD"), issued.format(row="NEW")
     return [
         refusals.refuse(f"weir_{short}_no_insert", table, "INSERT", _WHY, when=new),
@@ -21,12 +19,8 @@ def _frozen_part(table: str, short: str) -> list[Any]:
 
 
 TRIGGERS = [
-    refusals.refuse(
-        "weir_invoice_no_update", "invoices_invoice", "UPDATE", _WHY, when="OLD.state = 'issued'"
-    ),
-    refusals.refuse(
-        "weir_invoice_no_delete", "invoices_invoice", "DELETE", _WHY, when="OLD.state = 'issued'"
-    ),
+    refusals.refuse("weir_invoice_no_update", "invoices_invoice", "UPDATE", _WHY, when="OLD.state = 'issued'"),
+    refusals.refuse("weir_invoice_no_delete", "invoices_invoice", "DELETE", _WHY, when="OLD.state = 'issued'"),
     refusals.refuse(
         "weir_invoice_born_draft",
         "invoices_invoice",

@@ -18,9 +18,7 @@ def closed(now: datetime, since: datetime | None) -> Callable[[int, int], list[i
     rows = Interval.objects.filter(_OPEN, ended_at__lte=now)
     if since is not None:
         rows = rows.filter(closed_at__gte=since)
-    return lambda last, size: list(
-        rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:size]
-    )
+    return lambda last, size: list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:size])
 
 
 def finished_days(until: datetime) -> Iterator[tuple[str, datetime]]:
@@ -40,9 +38,7 @@ def running(zone: str, edge: datetime) -> Callable[[int, int], list[int]]:
         started_at__lt=edge,
         tenant__time_zone=zone,
     )
-    return lambda last, size: list(
-        rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:size]
-    )
+    return lambda last, size: list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:size])
 
 
 def unrated(last: int, size: int) -> list[int]:

@@ -125,9 +125,7 @@ def _select(name: str, label: str, value: str, options: list[tuple[str, str]]) -
 def _projects(where: Where) -> list[tuple[str, str]]:
     ids = [where.chosen.tenant_id] if where.chosen.tenant_id else [row.pk for row in where.tenants]
     found = Project.objects.filter(tenant_id__in=ids).select_related("tenant").order_by("tenant__slug", "slug")
-    return [
-        (row.public_id, f"{row.tenant.slug} / {row.slug}" if where.several else row.slug) for row in found[:500]
-    ]
+    return [(row.public_id, f"{row.tenant.slug} / {row.slug}" if where.several else row.slug) for row in found[:500]]
 
 
 def _project(tenants: tuple[Tenant, ...], public_id: str) -> Project | None:
@@ -142,5 +140,3 @@ def _day(text: str) -> date | None:
     except ValueError:
         return None
     return day if 2000 <= day.year <= 9000 else None
-
-

@@ -23,9 +23,7 @@ class UsageRecord(models.Model):
         CORRECTION = "correction", _("Correction")
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "use"), editable=False)
-    interval = models.ForeignKey(
-        "scheduling.Interval", on_delete=models.PROTECT, related_name="usage_records"
-    )
+    interval = models.ForeignKey("scheduling.Interval", on_delete=models.PROTECT, related_name="usage_records")
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.USAGE)
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
@@ -40,9 +38,7 @@ class UsageRecord(models.Model):
     charge_num = models.PositiveIntegerField()  # the share of a card that is charged
     charge_den = models.PositiveIntegerField()
     # null: no price held then; rated when one is set, and an invoice is refused until then
-    price = models.ForeignKey(
-        "catalog.Price", null=True, on_delete=models.PROTECT, related_name="usage_records"
-    )
+    price = models.ForeignKey("catalog.Price", null=True, on_delete=models.PROTECT, related_name="usage_records")
     digest = models.CharField(max_length=64)  # SHA-256 of all of the above, canonical
     recorded_at = models.DateTimeField(auto_now_add=True)
 

@@ -24,9 +24,7 @@ def charged_share(interval: Interval, basis: Basis) -> Fraction:
     return charged(held, basis)
 
 
-def usage(
-    interval: Interval, start: datetime, end: datetime, prices: Prices, basis: Basis
-) -> Iterator[UsageRecord]:
+def usage(interval: Interval, start: datetime, end: datetime, prices: Prices, basis: Basis) -> Iterator[UsageRecord]:
     """Unsaved records for [start, end), cut at price, day and month edges of the tenant's zone."""
     share = charged_share(interval, basis)
     timeline = prices.of(interval.model_name, interval.isolation)

@@ -20,9 +20,7 @@ def _never() -> bool:
     return False
 
 
-def meter_closed(
-    now: datetime, size: int = SIZE, since: datetime | None = None, stop: Stop = _never
-) -> Tally:
+def meter_closed(now: datetime, size: int = SIZE, since: datetime | None = None, stop: Stop = _never) -> Tally:
     """Puts every interval that ended by `now` and is not settled into records, to its true end.
 
     `since` looks only at ends that became known from then on (quick, by index); None looks at all. `stop` is

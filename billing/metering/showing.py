@@ -59,7 +59,8 @@ def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
         "type": "bar",
         "name": currency,
         "x": [row.label for row in rows],
-        "y": [float(dict((c, v) for v, c in row.amounts).get(currency, 0)) for row in rows],
+        # a height on the screen, not an amount: the table beside it has the exact one
+        "y": [float(sum(value for value, own in row.amounts if own == currency)) for row in rows],
         "marker": {"color": "{accent}"},
         "hovertemplate": "%{x}<br>%{y:,.2f} " + currency + "<extra></extra>",
     }

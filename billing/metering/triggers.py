@@ -5,9 +5,7 @@ from typing import Any
 from billing import refusals
 
 TRIGGERS = [
-    refusals.refuse(
-        "weir_usage_no_update", "metering_usagerecord", "UPDATE", "a usage record is never edited"
-    ),
+    refusals.refuse("weir_usage_no_update", "metering_usagerecord", "UPDATE", "a usage record is never edited"),
     refusals.refuse(
         "weir_usage_no_delete",
         "metering_usagerecord",

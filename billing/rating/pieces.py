@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from billing.rating.calendar import day_edges, local_day, microseconds
@@ -28,7 +29,7 @@ class Timeline:
 
     def __post_init__(self) -> None:
         starts = tuple(version.valid_from for version in self.versions)
-        if any(a >= b for a, b in zip(starts, starts[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(starts)):
             raise ValueError("versions: give them by time, no two from the same instant")
         object.__setattr__(self, "starts", starts)
 
@@ -67,6 +68,4 @@ def cut(start: datetime, end: datetime, prices: Timeline, zone: ZoneInfo) -> lis
     if end <= start:
         return []
     edges = sorted({start, end, *day_edges(start, end, zone), *prices.edges(start, end)})
-    return [
-        Piece(a, b, local_day(a, zone), prices.at(a)) for a, b in zip(edges, edges[1:], strict=False)
-    ]
+    return [Piece(a, b, local_day(a, zone), prices.at(a)) for a, b in pairwise(edges)]

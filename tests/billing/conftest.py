@@ -16,9 +16,7 @@ DAWN = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.fixture
 def price(db: None) -> Price:
     """A whole H100 at ¥30 an hour."""
-    return set_price(
-        system("test"), model_name="H100-80GB", isolation="exclusive", per_card_hour="30", valid_from=DAWN
-    )
+    return set_price(system("test"), model_name="H100-80GB", isolation="exclusive", per_card_hour="30", valid_from=DAWN)
 
 
 @pytest.fixture

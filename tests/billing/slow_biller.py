@@ -38,7 +38,8 @@ def bill(
     for interval in intervals:
         product = (str(interval["model"]), str(interval["isolation"]))
         moment, end = interval["start"], interval["end"]
-        assert isinstance(moment, datetime) and isinstance(end, datetime)
+        assert isinstance(moment, datetime)
+        assert isinstance(end, datetime)
         while moment < end:
             following = min([quarter_after(moment), end, *[s for s, _ in prices[product] if moment < s]])
             version = price_at(prices[product], moment)

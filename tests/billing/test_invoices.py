@@ -97,10 +97,17 @@ def test_the_database_refuses_any_change_of_an_issued_invoice(actors: Actors, pr
         lambda: InvoiceLine.objects.update(amount=1),
         lambda: InvoiceLine.objects.filter(pk=line.pk)._raw_delete("default"),
         lambda: BilledUsage.objects.all()._raw_delete("default"),
-        lambda: InvoiceLine.objects.create(**{
-            field: getattr(line, field)
-            for field in ("invoice", "project", "project_name", "model_name", "price", "unit_price", "exact_amount")
-        }, position=2, isolation="mig", held_microseconds=1, card_hours=1, amount=1),
+        lambda: InvoiceLine.objects.create(
+            **{
+                field: getattr(line, field)
+                for field in ("invoice", "project", "project_name", "model_name", "price", "unit_price", "exact_amount")
+            },
+            position=2,
+            isolation="mig",
+            held_microseconds=1,
+            card_hours=1,
+            amount=1,
+        ),
     ]
     for change in changes:
         with pytest.raises(IntegrityError, match="never changes"), transaction.atomic():

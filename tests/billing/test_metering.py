@@ -117,9 +117,7 @@ def test_a_price_change_between_plan_and_commit_makes_it_plan_again(
     assert seen[1] == seen[0] + 1
 
 
-def test_killed_before_the_commit_leaves_nothing(
-    price: Price, card: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_before_the_commit_leaves_nothing(price: Price, card: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     build.interval(card, build.job(factories.make_tenant()), T0, T0 + HOUR)
 
     class Killed(BaseException):
@@ -128,9 +126,10 @@ def test_killed_before_the_commit_leaves_nothing(
     def die(*_: object, **__: object) -> None:
         raise Killed
 
-    with monkeypatch.context() as patch, pytest.raises(Killed), transaction.atomic():
+    with monkeypatch.context() as patch:
         patch.setattr(Metered.objects, "bulk_create", die)
-        services.meter_closed(NOW)
+        with pytest.raises(Killed):
+            services.meter_closed(NOW)
     assert not UsageRecord.objects.exists()
     assert services.meter_closed(NOW) == Tally(1, 1, 0)
 

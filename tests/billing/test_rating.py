@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -23,9 +24,7 @@ T0 = datetime(2026, 11, 30, 15, tzinfo=UTC)  # 23:00 on the last day of November
 
 
 def timeline(*prices: tuple[datetime, str | None]) -> Timeline:
-    return Timeline(
-        tuple(Version(i, at, None if p is None else Decimal(p)) for i, (at, p) in enumerate(prices, 1))
-    )
+    return Timeline(tuple(Version(i, at, None if p is None else Decimal(p)) for i, (at, p) in enumerate(prices, 1)))
 
 
 def test_pieces_cover_the_time_and_end_at_each_edge() -> None:
@@ -37,7 +36,7 @@ def test_pieces_cover_the_time_and_end_at_each_edge() -> None:
         (timedelta(hours=1), date(2026, 12, 1), 20),
     ]
     assert sum(p.microseconds for p in pieces) == 2 * US_PER_HOUR
-    assert all(a.ends_at == b.starts_at for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.ends_at == b.starts_at for a, b in pairwise(pieces))
 
 
 def test_cutting_in_two_steps_gives_the_same_pieces() -> None:
@@ -122,7 +121,7 @@ def test_parts_add_up(total: str, weights: list[int], expected: list[str]) -> No
 
 
 def test_what_cannot_be_split_is_named() -> None:
-    with pytest.raises(ValueError, match="total: 0.001 has more than 2 decimals"):
+    with pytest.raises(ValueError, match=r"total: 0\.001 has more than 2 decimals"):
         largest_remainder(Decimal("0.001"), [1], 2)
     with pytest.raises(ValueError, match="weights"):
         largest_remainder(Decimal("1"), [0, 0], 2)

@@ -4,8 +4,6 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
-
 from billing.catalog.models import Price
 from billing.metering import services
 from billing.metering.queries import UsageFilter, records_for, revenue, summary, total
@@ -33,7 +31,8 @@ def test_running_work_counts_before_and_after_it_is_metered(actors: Actors, pric
 
 
 def test_days_are_those_of_the_tenant(actors: Actors, price: Price, card: Device) -> None:
-    build.interval(card, build.job(actors.a), datetime(2026, 11, 10, 15, tzinfo=UTC), datetime(2026, 11, 10, 18, tzinfo=UTC))
+    evening = datetime(2026, 11, 10, 15, tzinfo=UTC)
+    build.interval(card, build.job(actors.a), evening, evening + 3 * HOUR)
     services.meter_closed(T0 + timedelta(days=1))
     rows = summary(actors.owner_a, NOVEMBER, "day", T0 + timedelta(days=1))
     assert [(row.label, row.card_hours) for row in rows] == [("2026-11-10", 1), ("2026-11-11", 2)]
@@ -82,4 +81,5 @@ def test_revenue_today_counts_what_runs_and_forecasts_the_day(actors: Actors, pr
     assert (found.amount, found.per_hour, found.forecast) == (Decimal("120.00"), Decimal("15.00"), Decimal("375.00"))
     assert revenue(actors.member_a, midnight, midnight + 7 * HOUR) is None
     other = revenue(actors.owner_b, midnight, midnight + 7 * HOUR)
-    assert other is not None and other.amount == 0
+    assert other is not None
+    assert other.amount == 0

@@ -82,9 +82,7 @@ def reconcile(start: datetime, end: datetime) -> Reconciliation:
     """By site and model, for [start, end); `end` may be now. Platform-wide: for operators, finance and checks."""
     groups: dict[Group, GroupBalance] = {}
     _add_capacity(groups, start, end)
-    billed = {
-        key[0]: length for key, length in sums(UsageRecord.objects.all(), start, end, ("interval_id",)).items()
-    }
+    billed = {key[0]: length for key, length in sums(UsageRecord.objects.all(), start, end, ("interval_id",)).items()}
     parts: dict[_Part, list[int]] = defaultdict(lambda: [0, 0, 0])
     cards: Counter[tuple[int, int, int]] = Counter()
     mismatches = []
@@ -161,9 +159,9 @@ def _row(row: tuple[Any, ...], start: datetime, end: datetime, billed: dict[int,
 def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datetime) -> None:
     """Cards x time since their node was added, or since the first thing that was held on it."""
     first = dict(Interval.objects.values_list("device__node_id").annotate(first=Min("started_at")))
-    rows = Device.objects.values_list(
-        "node_id", "node__created_at", "node__site__name", "model__name"
-    ).annotate(count=Count("pk"))
+    rows = Device.objects.values_list("node_id", "node__created_at", "node__site__name", "model__name").annotate(
+        count=Count("pk")
+    )
     for node_id, created_at, site, model, count in rows:
         born = min(created_at, first.get(node_id, created_at))
         group = _group(groups, site, model)
@@ -173,9 +171,7 @@ def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datet
         group.memory.capacity += length
 
 
-def _oversold(
-    cards: Counter[tuple[int, int, int]], start: datetime, end: datetime
-) -> Iterator[Mismatch]:
+def _oversold(cards: Counter[tuple[int, int, int]], start: datetime, end: datetime) -> Iterator[Mismatch]:
     """Cards that were held for more than the whole of the time."""
     held: dict[int, Fraction] = defaultdict(Fraction)
     for (device_id, num, den), length in cards.items():

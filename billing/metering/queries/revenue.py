@@ -67,14 +67,10 @@ def _add_live(row: UsageRecord, held: Held, growing: Held, start: datetime, now:
         growing[key] = growing.get(key, 0) + US_PER_HOUR
 
 
-def _by_currency(
-    held: Held, prices: dict[int, tuple[Decimal, str]]
-) -> dict[str, Fraction]:
+def _by_currency(held: Held, prices: dict[int, tuple[Decimal, str]]) -> dict[str, Fraction]:
     amounts: dict[str, Fraction] = {}
     for (price_id, num, den), length in held.items():
         price, currency = prices[price_id]
         exact = Fraction(price) * Fraction(num, den) * Fraction(length, US_PER_HOUR)
         amounts[currency] = amounts.get(currency, Fraction(0)) + exact
     return amounts
-
-

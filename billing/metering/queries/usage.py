@@ -140,5 +140,3 @@ def _labels(by: str, keys: list[Any]) -> dict[Any, str]:
     if by == "tenant":
         return dict(Tenant.objects.filter(pk__in=keys).values_list("pk", "slug"))
     return {}
-
-
