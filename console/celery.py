@@ -54,7 +54,7 @@ app.conf.update(
     worker_disable_rate_limits=True,
     worker_enable_remote_control=False,
     beat_scheduler="console.beat:LeasedScheduler",
-    beat_schedule={name: _every(*rest) for name, *rest in PERIODIC},
+    beat_schedule={name: _every(task, seconds, given) for name, task, seconds, given in PERIODIC},
     timezone="UTC",
 )
 app.autodiscover_tasks()

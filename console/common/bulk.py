@@ -78,7 +78,7 @@ Column = tuple[str, str, Convert | None]  # attribute, name of a foreign key's o
 def _plan(model: type[models.Model], vendor: str) -> tuple[str, tuple[Column, ...]]:
     fields = model._meta.concrete_fields
     quote = connection.ops.quote_name
-    names = ", ".join(quote(field.column) for field in fields)
+    names = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"
     columns = tuple((field.attname, field.name if field.is_relation else "", _converter(field)) for field in fields)

@@ -42,7 +42,8 @@ class Facts:
         rows = Device.objects.filter(node_id__in=missing).values_list(
             "pk", "index", "uuid", "model__name", "model__vendor", "model__mig_family", "memory_mib"
         )
-        self.devices.update({pk: DeviceFacts(*rest) for pk, *rest in rows})
+        for pk, index, uuid, model, vendor, family, memory in rows:
+            self.devices[pk] = DeviceFacts(index, uuid, model, vendor, family, memory)
         for pk, name, labels, site in Node.objects.filter(pk__in=missing).values_list(
             "pk", "name", "labels", "site_id"
         ):

@@ -1,6 +1,5 @@
 """Limits of queues and tenants: which one bites first."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pool.scheduling.models import Job, JobState, Queue
@@ -28,10 +27,10 @@ class Limit:
 class Usage:
     """What is held now: basis points by queue and by tenant, and running jobs likewise."""
 
-    queue_bp: Mapping[int, int]
-    tenant_bp: Mapping[int, int]
-    queue_jobs: Mapping[int, int]
-    tenant_jobs: Mapping[int, int]
+    queue_bp: dict[int, int]
+    tenant_bp: dict[int, int]
+    queue_jobs: dict[int, int]
+    tenant_jobs: dict[int, int]
 
 
 def limits_of(queue: Queue, usage: Usage) -> list[Limit]:

@@ -5,8 +5,9 @@ that a lost message costs a delay and nothing else.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -125,7 +126,7 @@ def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held
     if node_ids is not None:
         rows = rows.filter(node_id__in=list(node_ids))
     found: dict[int, dict[int, Held]] = {}
-    for pk, node, queue, tenant, public_id, group, device, *rest in rows.values_list(
+    columns = (
         "pk",
         "node_id",
         "job__queue_id",
@@ -141,21 +142,26 @@ def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held
         "mig_size",
         "cpu_milli",
         "host_memory_mib",
-    ):
-        share, memory, isolation, profile, start, size, cpu, host = rest
-        hold = Hold(
-            device_key=device,
-            node_key=node,
-            share_bp=share,
-            memory_mib=memory,
-            isolation=isolation,
-            mig_profile=profile,
-            mig_start=start,
-            mig_size=size,
-            tenant=public_id,
-            trust_group=group or public_id,
-            cpu_milli=cpu,
-            host_memory_mib=host,
-        )
+    )
+    for pk, node, queue, tenant, public_id, group, device, *rest in rows.values_list(*columns):
+        hold = _hold(device, node, public_id, group, rest)
         found.setdefault(node, {})[pk] = Held(hold, queue, tenant)
     return found
+
+
+def _hold(device: int | None, node: int, tenant: str, group: str, rest: Sequence[Any]) -> Hold:
+    share, memory, isolation, profile, start, size, cpu, host = rest
+    return Hold(
+        device_key=device,
+        node_key=node,
+        share_bp=share,
+        memory_mib=memory,
+        isolation=isolation,
+        mig_profile=profile,
+        mig_start=start,
+        mig_size=size,
+        tenant=tenant,
+        trust_group=group or tenant,
+        cpu_milli=cpu,
+        host_memory_mib=host,
+    )

@@ -166,12 +166,8 @@ def release_p99_us(actor: Actor, since: datetime, most: int = 5_000) -> int | No
     rows = Allocation.objects.filter(
         own(actor), released_at__gte=since, replica__ended_at__isnull=False, device__isnull=False
     ).order_by("-released_at")
-    spans = sorted(
-        (released - ended) // timedelta(microseconds=1)
-        for released, ended in rows.exclude(replica__state="lost").values_list("released_at", "replica__ended_at")[
-            :most
-        ]
-    )
+    found = rows.exclude(replica__state="lost").values_list("released_at", "replica__ended_at")[:most]
+    spans = sorted((freed - ended) // timedelta(microseconds=1) for freed, ended in found if freed and ended)
     return _at(spans, 0.99)
 
 

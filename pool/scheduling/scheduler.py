@@ -99,7 +99,7 @@ class Scheduler:
     def explain(self, most: int = 4) -> None:
         """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
         usage = self._usage()
-        choices = []
+        choices: list[Choice] = []
         for item in self.waiting:
             if len(choices) >= most:
                 break

@@ -5,8 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from pool.scheduling.models import Job
@@ -14,13 +13,13 @@ from pool.scheduling.pages import units
 
 WHOLE, SHARE, MIG, NONE = "whole", "share", "mig", "none"
 GPU_MODES = [
-    (WHOLE, lazy("Whole cards")),
-    (SHARE, lazy("Share of a card")),
-    (MIG, lazy("MIG slice")),
-    (NONE, lazy("CPU only")),
+    (WHOLE, _("Whole cards")),
+    (SHARE, _("Share of a card")),
+    (MIG, _("MIG slice")),
+    (NONE, _("CPU only")),
 ]
 # "mig" and "exclusive" are what the mode above says already
-ISOLATIONS = [("auto", lazy("Automatic")), ("vgpu", lazy("vGPU (soft share)")), ("mig", lazy("MIG (hardware)"))]
+ISOLATIONS = [("auto", _("Automatic")), ("vgpu", _("vGPU (soft share)")), ("mig", _("MIG (hardware)"))]
 UNIT_SECONDS = {"min": 60, "h": 3600, "d": 86_400}
 UNITS = [
     ("min", pgettext_lazy("unit", "minutes")),
@@ -51,52 +50,52 @@ class JobForm(forms.Form):
     """`to_spec` gives the request; `take` puts the errors of the specification beside their fields."""
 
     use_required_attribute = False
-    name = _text(lazy("Name"), required=True, longest=120)
-    tenant = forms.ChoiceField(label=lazy("Tenant"), required=False)
-    project = forms.ChoiceField(label=lazy("Project"), required=False)
-    queue = forms.ChoiceField(label=lazy("Queue"), required=False)
-    kind = forms.ChoiceField(label=lazy("Kind"), required=False, choices=Job.Kind.choices)
+    name = _text(_("Name"), required=True, longest=120)
+    tenant = forms.ChoiceField(label=_("Tenant"), required=False)
+    project = forms.ChoiceField(label=_("Project"), required=False)
+    queue = forms.ChoiceField(label=_("Queue"), required=False)
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=Job.Kind.choices)
     command = _lines(
-        lazy("Command"),
-        lazy("Words as in a shell, without a shell: quote what belongs together. For pipes write bash -c '…'."),
+        _("Command"),
+        _("Words as in a shell, without a shell: quote what belongs together. For pipes write bash -c '…'."),
         required=True,
         placeholder="python train.py --epochs 3",
     )
     gpu_mode = forms.ChoiceField(
-        label=lazy("GPU"), required=False, choices=GPU_MODES, widget=forms.RadioSelect, initial=WHOLE
+        label=_("GPU"), required=False, choices=GPU_MODES, widget=forms.RadioSelect, initial=WHOLE
     )
-    gpus = _number(lazy("Devices per replica"), 1, 64, usual="1")
-    gpu_share = _text(lazy("Share of each"), lazy("1/16, 1/8, 25 %, 0.5 …"), list="shares")
-    mig_profile = _text(lazy("MIG profile"), list="mig-profiles", placeholder="1g.10gb")
+    gpus = _number(_("Devices per replica"), 1, 64, usual="1")
+    gpu_share = _text(_("Share of each"), _("1/16, 1/8, 25 %, 0.5 …"), list="shares")
+    mig_profile = _text(_("MIG profile"), list="mig-profiles", placeholder="1g.10gb")
     gpu_memory = _text(
-        lazy("GPU memory per device"),
-        lazy("4096 is MiB; 16 GiB works too. One for all, or one a device with commas. Empty: by share."),
+        _("GPU memory per device"),
+        _("4096 is MiB; 16 GiB works too. One for all, or one a device with commas. Empty: by share."),
     )
-    isolation = forms.ChoiceField(label=lazy("Isolation"), required=False, choices=ISOLATIONS)
+    isolation = forms.ChoiceField(label=_("Isolation"), required=False, choices=ISOLATIONS)
     models = forms.MultipleChoiceField(
-        label=lazy("Models"),
+        label=_("Models"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=lazy("None chosen: any model."),
+        help_text=_("None chosen: any model."),
     )
     bandwidth_sensitive = forms.BooleanField(
-        label=lazy("Sensitive to memory bandwidth"),
+        label=_("Sensitive to memory bandwidth"),
         required=False,
-        help_text=lazy("Automatic isolation then prefers MIG, where neighbours cannot slow it down."),
+        help_text=_("Automatic isolation then prefers MIG, where neighbours cannot slow it down."),
     )
     cpu = forms.DecimalField(
-        label=lazy("CPU cores per replica"), required=False, min_value=0, max_value=10_000, decimal_places=3
+        label=_("CPU cores per replica"), required=False, min_value=0, max_value=10_000, decimal_places=3
     )
-    memory = _text(lazy("Memory per replica"), lazy("Such as 16 GiB."))
-    replicas = _number(lazy("Replicas"), 1, 4096, usual="1")
-    min_member = _number(lazy("Start with at least"), 1, 4096, lazy("Replicas. Empty: all of them, or none starts."))
-    priority = _number(lazy("Priority"), -1000, 1000, lazy("Higher waits less."), usual="0")
-    preemptible = forms.BooleanField(label=lazy("May be preempted"), required=False)
-    max_duration = _number(lazy("Stop after"), 1, 527_040, lazy("Empty: no limit."))
-    max_duration_unit = forms.ChoiceField(label=lazy("Unit"), required=False, choices=UNITS, initial="h")
-    max_retries = _number(lazy("Retries"), 0, 100, lazy("After a failure. A lost node does not count."), usual="0")
-    environment = _lines(lazy("Environment"), lazy("One NAME=value a line."))
-    labels = _lines(lazy("Labels"), lazy("One name=value a line."))
+    memory = _text(_("Memory per replica"), _("Such as 16 GiB."))
+    replicas = _number(_("Replicas"), 1, 4096, usual="1")
+    min_member = _number(_("Start with at least"), 1, 4096, _("Replicas. Empty: all of them, or none starts."))
+    priority = _number(_("Priority"), -1000, 1000, _("Higher waits less."), usual="0")
+    preemptible = forms.BooleanField(label=_("May be preempted"), required=False)
+    max_duration = _number(_("Stop after"), 1, 527_040, _("Empty: no limit."))
+    max_duration_unit = forms.ChoiceField(label=_("Unit"), required=False, choices=UNITS, initial="h")
+    max_retries = _number(_("Retries"), 0, 100, _("After a failure. A lost node does not count."), usual="0")
+    environment = _lines(_("Environment"), _("One NAME=value a line."))
+    labels = _lines(_("Labels"), _("One name=value a line."))
 
     def __init__(self, *args: Any, places: dict[str, list[tuple[str, str]]], models: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

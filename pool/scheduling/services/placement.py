@@ -15,7 +15,7 @@ from pool.engine.types import Placed, Refused
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
-from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent
+from pool.scheduling.models import Allocation, Attempt, Decision, Interval, Job, JobEvent, NodeCommand, Replica
 from pool.scheduling.services import rows
 from pool.scheduling.waiting import Waiting
 
@@ -88,7 +88,13 @@ def _start_jobs(job_ids: list[int]) -> set[int]:
 
 
 def _store(kept: list[Choice], facts: Facts, epoch: int, now: datetime) -> list[Allocation]:
-    decisions, attempts, replicas, allocations, intervals, commands, events = [], [], [], [], [], [], []
+    decisions: list[Decision] = []
+    attempts: list[Attempt] = []
+    replicas: list[Replica] = []
+    allocations: list[Allocation] = []
+    intervals: list[Interval] = []
+    commands: list[NodeCommand] = []
+    events: list[JobEvent] = []
     for choice in kept:
         job = choice.job
         decision = _decision(choice, epoch, now)

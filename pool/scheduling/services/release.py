@@ -117,7 +117,7 @@ def _next_state(job: Job, outcome: str) -> JobState:
         "succeeded": JobState.SUCCEEDED,
     }
     if outcome in fixed:
-        return fixed[outcome]  # type: ignore[index]
+        return fixed[outcome]
     before = Attempt.objects.filter(job=job, outcome=outcome).count()
     # a lost node is no fault of the job: it does not use up the job's own retries
     allowed = MAX_LOSSES if outcome == "lost" else job.max_retries

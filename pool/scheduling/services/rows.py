@@ -64,7 +64,10 @@ def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iter
 
 def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval:
     """Open from the moment of allocation, with all that billing needs."""
-    device = facts.devices[allocation.device_id or 0]
+    device_id = allocation.device_id
+    if device_id is None:
+        raise ValueError("only parts of devices are billed: a host allocation has no interval")
+    device = facts.devices[device_id]
     part = part_of(
         device.mig_family, allocation.mig_profile, allocation.share_bp, allocation.memory_mib, device.memory_mib
     )
@@ -76,7 +79,7 @@ def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval
         project_id=job.project_id,
         queue_id=job.queue_id,
         site_id=facts.nodes[allocation.node_id].site_id,
-        device_id=allocation.device_id,
+        device_id=device_id,
         model_name=device.model,
         vendor=device.vendor,
         isolation=allocation.isolation,

@@ -74,7 +74,7 @@ def _roles(reader: Reader, errors: list[FieldError]) -> tuple[RoleSpec, ...]:
         if name in reader.data:
             reader.known.add(name)
             reader.fail(name, _("belongs into each role when roles are given"))
-    roles = []
+    roles: list[RoleSpec] = []
     for index, item in enumerate(given):
         child = Reader(item, f"roles[{index}].", errors)
         name = child.text("name", "", 40)
