@@ -35,7 +35,9 @@ FLAGS = [
 ]
 WATCH_CSP = """
 window.__violations = [];
-document.addEventListener("securitypolicyviolation", (e) => window.__violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+document.addEventListener("securitypolicyviolation", (e) => {
+  window.__violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`);
+});
 """
 
 

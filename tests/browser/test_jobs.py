@@ -43,7 +43,7 @@ def test_dry_run_follows_the_typing_and_submit_leads_to_the_job(open_page: Open,
     expect(panel).to_contain_text("Would start at once")
     page.get_by_label("Devices per replica").fill("9")
     expect(panel).to_contain_text("Can never run on this hardware")
-    page.get_by_text("Share of a card").click()
+    page.get_by_role("radio", name="Share of a card").check()
     page.get_by_label("Devices per replica").fill("1")
     page.get_by_label("Share of each").fill("3/2")
     expect(page.locator("#id_gpu_share_error")).to_contain_text("Write a share of one card")

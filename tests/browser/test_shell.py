@@ -130,7 +130,7 @@ def test_single_keys_work_and_can_be_switched_off(open_page: Open, operator: Use
     page.keyboard.type("a?b/c")  # while typing they are letters
     assert page.locator("[data-list-search]").input_value() == "a?b/c"
     page.goto(page.url.split("/jobs")[0] + "/preferences/")
-    page.get_by_text("Off", exact=True).click()
+    page.get_by_role("radio", name="Off").check()
     page.get_by_role("button", name="Save").click()
     page.wait_for_load_state()
     page.keyboard.press("?")
@@ -190,9 +190,8 @@ def test_focus_is_not_hidden_by_the_bar(open_page: Open, operator: User) -> None
     page.evaluate("document.querySelector('tbody tr:last-child a').focus()")
     for _ in range(30):
         page.keyboard.press("Shift+Tab")
-        top, bar = page.evaluate(
-            "[document.activeElement.getBoundingClientRect().top, document.querySelector('.topbar').getBoundingClientRect().bottom]"
-        )
+        top = page.evaluate("document.activeElement.getBoundingClientRect().top")
+        bar = page.evaluate("document.querySelector('.topbar').getBoundingClientRect().bottom")
         if page.evaluate("document.activeElement.closest('.topbar, .nav')"):
             break
         assert top >= bar - 1

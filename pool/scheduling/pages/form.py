@@ -133,7 +133,7 @@ class JobForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         if self._mode() == SHARE and not data.get("gpu_share") and "gpu_share" not in self.errors:
-            self.add_error("gpu_share", _("Write a share of one card, such as 1/8, 25 % or 0.25."))
+            self.add_error("gpu_share", _("Write a share of one card, such as 1/8, 0.25 or 25 %."))
         if self._mode() == MIG and not data.get("mig_profile"):
             self.add_error("mig_profile", _("Choose a MIG profile."))
         return data

@@ -13,7 +13,7 @@ _FACTORS = {"m": 1, "g": 1024, "t": 1024 * 1024}
 
 def share(text: str) -> str:
     """A share of a card as the decimal text that the specification takes: "1/8" -> "0.125"."""
-    wrong = ValidationError(_("Write a share of one card, such as 1/8, 25 % or 0.25."))
+    wrong = ValidationError(_("Write a share of one card, such as 1/8, 0.25 or 25 %."))
     cleaned = text.strip().replace(" ", "")
     try:
         if cleaned.endswith("%"):

@@ -126,7 +126,7 @@ class Reader:
         if not self.has(name):
             return None
         number = _decimal(self.data[name])
-        right = _("must be a share of one card: any 1 % from 0.01 to 1, or a multiple of 1/16")
+        right = _("must be a share of one card from 0.01 to 1: whole percents, or a multiple of 1/16")
         if number is None or not Decimal(0) < number <= 1:
             self.fail(name, right)
             return None
