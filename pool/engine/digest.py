@@ -19,14 +19,22 @@ def digest(fleet: Fleet) -> str:
     names = np.array(["", *fleet.trust])  # numbers are 1, 2, ... in order of insertion
     used, place = np.unique(names[truth[s.TRUST - s.USE]], return_inverse=True)
     truth[s.TRUST - s.USE] = place.reshape(truth.shape[1:])
-    total = blake2b(digest_size=16)
-    for node in fleet.nodes:
-        total.update(repr(node).encode())
+    total = blake2b(_hardware(fleet), digest_size=16)
     cards = fleet.state.device[s.KIND] > 0
     total.update(truth[:, cards].tobytes())
     total.update(fleet.state.node[: s.FIRST_KIND].tobytes())
     total.update(repr((used.tolist(), _mix(fleet))).encode())
     return total.hexdigest()
+
+
+def _hardware(fleet: Fleet) -> bytes:
+    """A digest of the nodes themselves, kept until they change."""
+    if fleet.described is None or fleet.described[0] != fleet.hardware:
+        described = blake2b(digest_size=32)
+        for node in fleet.nodes:
+            described.update(repr(node).encode())
+        fleet.described = (fleet.hardware, described.digest())
+    return fleet.described[1]
 
 
 def _mix(fleet: Fleet) -> list[str]:

@@ -66,6 +66,7 @@ class Fleet:
         self.kept_vectors: dict[object, ScoreVector] = {}  # those outside, while in scratch
         self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
         self.verdicts: dict[object, bool] = {}
+        self.described: tuple[int, bytes] | None = None  # digest of the hardware (digest.py)
         self.tables = compile_mix(self.mix, self.kinds, 1)
         self.largest = (1, 1)  # GPU share (bp) of the largest node, and CPU (milli)
         self.capacity = (0, 0)  # CPU (milli) and GPU share (bp) of all open nodes
@@ -78,6 +79,7 @@ class Fleet:
         fleet.mix = mix
         fleet.nodes = sorted(nodes, key=lambda node: node.key)
         for node in fleet.nodes:
+            _check_size(node)
             fleet.kinds.add(node.devices)
         widest = max((len(node.devices) for node in nodes), default=1)
         fleet.state = State.empty(len(nodes), max(widest, 1))
@@ -213,6 +215,7 @@ class Fleet:
             self.log.back_to(mark)
 
     def _check_node(self, node: NodeSpec, holds: Sequence[Hold]) -> None:
+        _check_size(node)
         keys = [device.key for device in node.devices]
         if len(set(keys)) != len(keys):
             raise ValueError(f"devices: a device key is given twice on node {node.key}")
@@ -278,6 +281,11 @@ class Fleet:
         if (self.largest, self.capacity) != before:
             self.vectors.clear()
         self.hardware += 1
+
+
+def _check_size(node: NodeSpec) -> None:
+    if len(node.devices) > MOST_CARDS:
+        raise ValueError(f"devices: node {node.key} has {len(node.devices)} cards, more than {MOST_CARDS}")
 
 
 def holds_of(replicas: Sequence[ReplicaPlacement], tenant: str, trust_group: str) -> Iterator[Hold]:
