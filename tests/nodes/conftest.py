@@ -19,6 +19,13 @@ def gateway(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
 
 
 @pytest.fixture
+def calm(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
+    """With the periods of production: a node that reports once stays fresh for the length of a test."""
+    with running(report_s=5.0, lease_s=30.0, skew_s=5.0) as thread:
+        yield thread
+
+
+@pytest.fixture
 def bench(transactional_db: None) -> Bench:
     return Bench()
 

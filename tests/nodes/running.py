@@ -96,9 +96,7 @@ class AgentProcess:
         words = ["--server", self.server, "--token", self.token, "--node", self.node]
         words += ["--state-dir", str(self.state), *self.options]
         log = open(f"{self.state}.log", "ab")  # noqa: SIM115 (closed with the process)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "pool.agent", *words], cwd=ROOT, stdout=log, stderr=log
-        )
+        self.process = subprocess.Popen([sys.executable, "-m", "pool.agent", *words], cwd=ROOT, stdout=log, stderr=log)
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> int:
