@@ -18,7 +18,9 @@ def launch(folder: Path, script: str, **more) -> subprocess.CompletedProcess:
     spec = {"argv": ["bash", "-c", script], "env": env, "cwd": str(folder), "grace_s": 5, **more}
     (folder / "spec.json").write_text(json.dumps(spec))
     words = [sys.executable, "-S", "-E", "-m", "pool.agent.shim", str(folder)]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, timeout=30, start_new_session=True, check=False)
+    # a file, not a pipe: the shim that goes on would keep a pipe open
+    with open(folder / "shim.err", "ab") as errors:
+        return subprocess.run(words, cwd=ROOT, stderr=errors, timeout=30, start_new_session=True, check=False)
 
 
 def until(probe, what, seconds=15.0):

@@ -95,7 +95,8 @@ def test_fleets_are_generated_and_read(tmp_path):
     path = tmp_path / "nodes.json"
     path.write_text('[{"name": "a", "devices": [{"model": "T4", "uuid": "GPU-1"}, {"model": "X", "memory_mib": 5}]}]')
     (spec,) = load(path)
-    assert [(d.index, d.uuid, d.memory_mib) for d in spec.devices][0] == (0, "GPU-1", 15109)
+    first = spec.devices[0]
+    assert (first.index, first.uuid, first.memory_mib) == (0, "GPU-1", 15109)
     assert spec.devices[1].memory_mib == 5
     path.write_text('[{"name": "a", "devices": [{"model": "X"}]}]')
     with pytest.raises(ValueError, match="a: device 0"):
