@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def fleet() -> None:
-    services.seed(256)
+    services.seed(128)
     Node.objects.update(reachable=True)
 
 
@@ -36,7 +36,7 @@ def test_nothing_happens_before_the_fleet_has_joined() -> None:
 
 
 def test_jobs_come_from_members_of_their_tenants(fleet: None) -> None:
-    assert queries.level().capacity_bp == 256 * 10_000
+    assert queries.level().capacity_bp == 128 * 10_000
     made = sum(load().step(float(second), 1.0) for second in range(4))
     jobs = Job.objects.select_related("tenant", "submitted_by")
     assert made == jobs.count() > 10
@@ -56,7 +56,7 @@ def test_what_waits_slows_the_stream_down(fleet: None) -> None:
 
 def test_owners_stop_some_of_their_jobs(fleet: None) -> None:
     life = load()
-    for second in range(12):
+    for second in range(7):
         life.step(float(second), 1.0)
     assert life.cancels
     due = max(at for at, _, _ in life.cancels)
