@@ -100,12 +100,11 @@ def _converter(field: "models.Field[Any, Any]") -> Convert | None:
 
 
 def _values(row: models.Model, columns: Sequence[Column]) -> tuple[Any, ...]:
-    facts = row.__dict__
-    known = row._state.fields_cache
-    return tuple(
-        value if convert is None or value is None else convert(value)
-        for value, convert in (
-            (known[name].pk if name and facts[attribute] is None and name in known else facts[attribute], convert)
-            for attribute, name, convert in columns
-        )
-    )
+    facts, known = row.__dict__, row._state.fields_cache
+    values = []
+    for attribute, name, convert in columns:
+        value = facts[attribute]
+        if value is None and name and known.get(name) is not None:
+            value = known[name].pk  # it was unsaved when this row was made
+        values.append(value if convert is None or value is None else convert(value))
+    return tuple(values)

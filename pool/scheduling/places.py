@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, When
 from django.utils.translation import gettext as _
 
 from console.common.actor import Actor
@@ -53,10 +53,10 @@ def _one(rows: QuerySet[Row], column: str, name: str, field: str) -> Row:
         if found is None:
             raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
         return found
-    choices = list(rows.order_by("pk")[:2])
+    # one query: the default if there is one, else the only one
+    choices = list(rows.order_by(Case(When(**{column: "default"}, then=0), default=1), "pk")[:2])
     if not choices:
         raise InvalidInput([FieldError(field, _("the tenant has none yet; ask its owner to add one"))])
-    default = rows.filter(**{column: "default"}).first()
-    if len(choices) > 1 and default is None:
+    if len(choices) > 1 and getattr(choices[0], column) != "default":
         raise InvalidInput([FieldError(field, _("must be given: the tenant has several"))])
-    return default or choices[0]
+    return choices[0]

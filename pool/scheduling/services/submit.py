@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
-from console.common import clock
+from console.common import bulk, clock
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
@@ -37,23 +37,24 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     admission.check(spec, place.tenant)
     now = clock.now()
     with transaction.atomic():
-        _check_open(place.tenant, place.queue)
+        _check_open(place.queue)
         job = _job_row(actor, spec, place, now, cloned_from)
-        job.save(force_insert=True)
-        JobRole.objects.bulk_create(_role_rows(job, spec))
-        JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=actor.label)
-        audit.record(actor, "job.submit", job, tenant_id=job.tenant_id, after={"name": job.name, "spec": job.spec})
+        event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
+        after = {"name": job.name, "spec": job.spec}
+        entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, after)
+        bulk.insert([job], _role_rows(job, spec), [event], audit.prepare(actor, [entry]))
         if also:
             also(job)
         wake.scheduler([job.pk])
     return job
 
 
-def _check_open(tenant: Tenant, queue: Queue) -> None:
+def _check_open(queue: Queue) -> None:
     """Inside the transaction, so that a job never enters a queue that was closed meanwhile."""
-    if not Tenant.objects.filter(pk=tenant.pk, state=Tenant.State.ACTIVE).exists():
+    states = Queue.objects.filter(pk=queue.pk).values_list("state", "tenant__state").first()
+    if states is None or states[1] != Tenant.State.ACTIVE:
         raise InvalidInput([FieldError("tenant", _("is not active: it takes no new work"))])
-    if not Queue.objects.filter(pk=queue.pk).exclude(state=Queue.State.CLOSED).exists():
+    if states[0] == Queue.State.CLOSED:
         raise InvalidInput([FieldError("queue", _("is closed: it takes no new work"))])
 
 
