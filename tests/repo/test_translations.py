@@ -43,7 +43,9 @@ def test_placeholders_survive_translation(domain: str) -> None:
     wrong = [
         entry.msgid
         for entry in catalogue(domain)
-        if not entry.obsolete and not entry.msgid_plural and set(mark.findall(entry.msgid)) != set(mark.findall(entry.msgstr))
+        if not entry.obsolete
+        and not entry.msgid_plural
+        and set(mark.findall(entry.msgid)) != set(mark.findall(entry.msgstr))
     ]
     assert wrong == []
 
