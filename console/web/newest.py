@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from console.common import clock
 from console.common.actor import Actor
@@ -17,9 +17,9 @@ def jobs_part(actor: Actor, chosen: str) -> dict[str, Any]:
     """Context of web/jobs.html: tabs with counts, and the newest jobs of one of them."""
     counts = queries.counts(actor)
     groups: dict[str, tuple[str, list[str]]] = {
-        "active": (_("Active"), queries.active_states()),
-        "queued": (_("Queued"), ["queued"]),
-        "finished": (_("Finished"), queries.finished_states()),
+        "active": (pgettext("jobs", "Active"), queries.active_states()),
+        "queued": (pgettext("jobs", "Queued"), ["queued"]),
+        "finished": (pgettext("jobs", "Finished"), queries.finished_states()),
     }
     chosen = chosen if chosen in groups else "active"
     tabs = [

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import plotly
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,3 +69,12 @@ def test_no_template_needs_more_than_the_csp_allows(path: Path) -> None:
     for tag in re.findall(r"<script\b[^>]*>", text):
         assert "src=" in tag or "application/json" in tag, tag
     assert "<style" not in text
+
+
+def test_plotly_finds_the_stand_in_for_its_map_style() -> None:
+    """A new plotly.js with another id would break the policy on every page with a chart: this fails first."""
+    named = re.search(r'MAP_STYLE = "(\w+)"', (ROOT / "static" / "js" / "charts.js").read_text())
+    assert named is not None
+    bundle = (Path(plotly.__file__).parent / "package_data" / "plotly.min.js").read_text()
+    assert f'if(!document.getElementById("{named[1]}"))' in bundle
+    assert bundle.count('createElement("style")') <= 2
