@@ -26,7 +26,7 @@ def render(invoice: Invoice, lines: list[InvoiceLine]) -> bytes:
         TEMPLATE.read_bytes(),
         font_paths=fonts.found(),
         sys_inputs={"data": json.dumps(data, ensure_ascii=False)},
-        timestamp=invoice.issued_at or invoice.built_at,
+        timestamp=(invoice.issued_at or invoice.built_at).replace(microsecond=0),  # typst refuses a finer one
         format="pdf",
     )
     assert isinstance(compiled, bytes)
