@@ -16,6 +16,12 @@ def _mask(_: Any, __: str, event: structlog.types.EventDict) -> structlog.types.
     return event
 
 
+def _json(logger: Any, name: str, event: structlog.types.EventDict) -> str | bytes:
+    """A traceback as text: the JSON renderer alone would write only the exception's repr."""
+    with_trace = structlog.processors.format_exc_info(logger, name, event)
+    return structlog.processors.JSONRenderer()(logger, name, with_trace)
+
+
 def configure(options: dict[str, object]) -> None:
     """Django's LOGGING_CONFIG hook; `options` is settings.LOGGING."""
     level = str(options.get("level", "INFO"))
@@ -26,9 +32,7 @@ def configure(options: dict[str, object]) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _mask,
     ]
-    renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer()
-    )
+    renderer: structlog.types.Processor = structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else _json
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
