@@ -1,0 +1,90 @@
+"""One tenant with one of everything, named so that a leak is seen."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from billing.catalog.services import set_price
+from billing.invoices import services as invoicing
+from billing.metering import services as metering
+from console.audit.models import AuditEntry
+from console.audit.services import record
+from console.common import clock
+from console.common.actor import system
+from console.tenants import services as tenants
+from pool.nodes.models import LogChunk
+from pool.scheduling.models import Decision, JobEvent
+from tests import factories
+from tests.billing import build
+from tests.conftest import Actors
+
+NAME = "canary"
+_SYSTEM = system("test")
+
+
+@dataclass(frozen=True)
+class World:
+    """`ids`: what a route's parameter stands for, by (first part of the route, parameter)."""
+
+    actors: Actors
+    ids: dict[tuple[str, str], str]
+    canaries: frozenset[str]
+
+
+def make_world(actors: Actors) -> World:
+    """Tenant A has a running job on a card, a finished one on an invoice, output, a token; tenant B has nothing."""
+    now = clock.now()
+    card = build.device()
+    project = factories.make_project(actors.a, f"{NAME}-project")
+    price = set_price(
+        _SYSTEM,
+        model_name=card.model.name,
+        isolation="exclusive",
+        per_card_hour="30",
+        valid_from=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    month = date(2026, 3, 1)
+    done = build.job(actors.a, project, f"{NAME}-done")
+    begin = datetime(2026, 3, 5, tzinfo=UTC)
+    build.interval(card, done, begin, begin + timedelta(hours=1))
+    metering.meter_closed(now)
+    invoice = invoicing.refresh(actors.finance, actors.a, month, now)
+    job = build.job(actors.a, project, f"{NAME}-job")
+    held = build.interval(card, job, now)
+    job.state = "running"
+    job.save(update_fields=["state"])
+    replica = held.allocation.replica
+    LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=f"{NAME} output".encode(), at=now)
+    JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=f"{NAME}-person")
+    Decision.objects.create(job=job, at=now, placed=True, snapshot="s", epoch=1, duration_us=1, reasons={"note": NAME})
+    token, _ = tenants.create_token(actors.owner_a, name=f"{NAME}-token", scopes=["jobs:read"])
+    record(actors.owner_a, "job.submit", job, tenant_id=actors.a.pk, after={"name": job.name})
+    entry = AuditEntry.objects.filter(tenant_id=actors.a.pk).latest("pk")
+    ids = {
+        ("jobs", "public_id"): job.public_id,
+        ("jobs", "action"): "cancel",
+        ("jobs", "stream"): "stdout",
+        ("allocations", "public_id"): held.allocation.public_id,
+        ("queues", "public_id"): job.queue.public_id,
+        ("nodes", "public_id"): card.node.public_id,
+        ("devices", "public_id"): card.public_id,
+        ("heatmap", "node"): card.node.public_id,
+        ("heatmap", "index"): "0",
+        ("heatmap", "public_id"): card.public_id,
+        ("heatmap", "chart"): "utilisation",
+        ("overview", "chart"): "allocated",
+        ("invoices", "public_id"): invoice.public_id,
+        ("invoices", "line_id"): invoice.lines.get().public_id,
+        ("prices", "public_id"): price.public_id,
+        ("tokens", "public_id"): token.public_id,
+        ("audit", "public_id"): entry.public_id,
+        ("signin", "token"): "no-such-link",
+    }
+    canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
+        "cancel",
+        "stdout",
+        "0",
+        "utilisation",
+        "allocated",
+        "no-such-link",
+    }
+    return World(actors, ids, frozenset(canaries - {price.public_id}))
