@@ -1,4 +1,4 @@
-"""The whole suite on SQLite, then on PostgreSQL: `python -m tests.lanes [--require-postgres] [-- pytest words]`.
+"""The whole suite on SQLite and on PostgreSQL: `python -m tests.lanes [OPTIONS] [-- pytest words]`.
 
 The last line of output is pytest's own summary of the last lane.
 """
@@ -7,37 +7,78 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import dataclass
+from typing import IO
 
 from tests import postgres
 
 
+@dataclass
+class Lane:
+    """A running pytest. `output`: where its words are kept until they are shown; None: they go to the terminal."""
+
+    name: str
+    process: "subprocess.Popen[bytes]"
+    output: IO[bytes] | None
+    started: float
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--require-postgres", action="store_true", help="fail where no PostgreSQL lane can run")
-    parser.add_argument("words", nargs="*")
-    given = parser.parse_args()
+    given = arguments()
     url, home = os.environ.get("DATABASE_URL", ""), postgres.binaries()
     if not url and home is None:
         print("PostgreSQL lane: not run, no server here (sudo apt-get install postgresql, or set DATABASE_URL)")
-        if given.require_postgres:
-            return 2
-    failed = _lane("SQLite", given.words, {"DATABASE_URL": ""})
+        return 2 if given.require_postgres else finish(start("SQLite", given.words, ""))
+    sqlite = start("SQLite", given.words, "")
     if url:
-        failed |= _lane("PostgreSQL from DATABASE_URL", given.words, {"DATABASE_URL": url})
-    elif home is not None:
-        with postgres.server(home) as own:
-            failed |= _lane(f"PostgreSQL {postgres.version(home)}", given.words, {"DATABASE_URL": own})
-    return failed
+        return both(sqlite, "PostgreSQL from DATABASE_URL", given, url)
+    assert home is not None
+    with postgres.server(home) as own:
+        return both(sqlite, f"PostgreSQL {postgres.version(home)}", given, own)
 
 
-def _lane(name: str, words: list[str], env: dict[str, str]) -> int:
-    print(f"\n===== lane: {name} =====", flush=True)
-    started = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", *words], env={**os.environ, **env}, check=False)
-    if done.returncode:
-        print(f"===== lane {name}: FAILED after {time.monotonic() - started:.0f} s =====", flush=True)
-    return done.returncode
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--require-postgres", action="store_true", help="fail where no PostgreSQL lane can run")
+    parser.add_argument("--together", action="store_true", help="run both at once; the second one's words come last")
+    parser.add_argument("words", nargs="*")
+    return parser.parse_args()
+
+
+def both(sqlite: Lane, name: str, given: argparse.Namespace, url: str) -> int:
+    if given.together:
+        other = start(name, given.words, url, apart=True)
+        return finish(sqlite) | finish(other)
+    return finish(sqlite) | finish(start(name, given.words, url))
+
+
+def start(name: str, words: list[str], url: str, apart: bool = False) -> Lane:
+    output = tempfile.TemporaryFile() if apart else None
+    if not apart:
+        print(f"\n===== lane: {name} =====", flush=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", *words],
+        env={**os.environ, "DATABASE_URL": url},
+        stdout=output,
+        stderr=subprocess.STDOUT if apart else None,
+    )
+    return Lane(name, process, output, time.monotonic())
+
+
+def finish(lane: Lane) -> int:
+    """Waits for the lane, shows what it said apart, and returns its exit code."""
+    code = lane.process.wait()
+    if lane.output is not None:
+        print(f"\n===== lane: {lane.name} =====", flush=True)
+        lane.output.seek(0)
+        sys.stdout.buffer.write(lane.output.read())
+        sys.stdout.flush()
+        lane.output.close()
+    if code:
+        print(f"===== lane {lane.name}: FAILED after {time.monotonic() - lane.started:.0f} s =====", flush=True)
+    return code
 
 
 if __name__ == "__main__":
