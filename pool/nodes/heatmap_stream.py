@@ -9,7 +9,6 @@ got is replaced by the full frame of that moment.
 """
 
 import asyncio
-from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
@@ -30,6 +29,8 @@ def allows(actor: Actor) -> bool:
 
 
 class HeatmapConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    channel_layer_alias = "none"  # frames come through the feed that all sockets of the process share
+
     async def connect(self) -> None:
         self._seat: sockets.Seat | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -47,9 +48,9 @@ class HeatmapConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self.accept()
         self._seat = sockets.Seat(credential, allows, asyncio.Event())
         sockets.watch().join(self._seat)
-        await self.channel_layer.group_add(codec.group("marks"), self.channel_name)
         self._tasks = [asyncio.create_task(self._send_loop()), asyncio.create_task(self._close_when_lost())]
         await self._choose(layer)
+        await feed().enter("marks", self)
         await self._offer_full("marks")
 
     async def disconnect(self, code: int) -> None:
@@ -58,23 +59,13 @@ class HeatmapConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self._seat is None:
             return
         sockets.watch().leave(self._seat)
-        await self.channel_layer.group_discard(codec.group("marks"), self.channel_name)
+        await feed().leave("marks", self)
         await self._leave_layer()
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        # frames touch no database: spare each of them the thread hop of Channels' connection clean-up
-        if message["type"] == "heatmap.frame":
-            self.heatmap_frame(message)
-        else:
-            await super().dispatch(message)
-
-    def heatmap_frame(self, message: dict[str, Any]) -> None:
-        """From the frame builder. Takes no time: never waits for the browser."""
-        data: bytes = message["data"]
-        layer, _, _ = codec.peek(data)
-        if layer in {self._layer, "marks"}:
-            self._waiting[layer] = data
-            self._news.set()
+    def offer(self, layer: str, data: bytes) -> None:
+        """A frame from the builder: it takes the place of the one that still waits, if any."""
+        self._waiting[layer] = data
+        self._news.set()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         wish = _wish(text_data)
@@ -90,17 +81,15 @@ class HeatmapConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _choose(self, layer: str) -> None:
         self._layer = layer
-        await self.channel_layer.group_add(codec.group(layer), self.channel_name)
-        await feed().enter(layer)
+        await feed().enter(layer, self)
         await self._offer_full(layer)
 
     async def _leave_layer(self) -> None:
         if not self._layer:
             return
-        await self.channel_layer.group_discard(codec.group(self._layer), self.channel_name)
-        feed().leave(self._layer)
-        self._waiting.pop(self._layer, None)
-        self._layer = ""
+        layer, self._layer = self._layer, ""
+        await feed().leave(layer, self)
+        self._waiting.pop(layer, None)
 
     async def _offer_full(self, layer: str) -> None:
         """Sends the full frame if there is one; without one the builder starts on the layer within a second."""

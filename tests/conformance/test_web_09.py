@@ -1,7 +1,6 @@
 """Web 9: a dead reader among many browsers costs nobody anything and no memory; when it reads again, it skips."""
 
 import asyncio
-import gc
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 
 from pool.nodes.heatmap import codec, store
+from pool.nodes.heatmap import feed as feeds
 from pool.nodes.heatmap_stream import HeatmapConsumer
 from tests import factories
 from tests.live.dead_reader import DeadReader
@@ -56,7 +56,8 @@ async def _sequences(client: Any, last: int) -> list[int]:
 
 
 def _consumers() -> list[HeatmapConsumer]:
-    return [each for each in gc.get_objects() if isinstance(each, HeatmapConsumer) and hasattr(each, "_waiting")]
+    """The server's ends of all open sockets."""
+    return [each for feed in feeds._feeds.values() for each in feed._receivers.get("power", ())]  # type: ignore[misc]
 
 
 async def test_a_dead_reader_harms_nobody(host: str, live: Any) -> None:

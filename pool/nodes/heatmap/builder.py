@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import orjson
 import redis
 from django.conf import settings
@@ -16,7 +17,7 @@ from pool.nodes.models import PoolSample
 from pool.scheduling.models import Job
 from pool.scheduling.states import JOB_ACTIVE, JobState
 
-_LAYOUT_SECONDS = 30  # a name or a rack that was edited in place shows after this long
+_LAYOUT_SECONDS = 300  # a name or a rack that was edited in place shows after this long
 _SAMPLE_SECONDS = 60
 
 
@@ -85,22 +86,29 @@ class Builder:
         for layer in store.wanted(self._valkey):
             full, sent = self._encode(layer, values[layer], now)
             pipe.set(store.frame_key(layer), full, ex=store.FRAME_SECONDS)
-            frames.append((codec.group(layer), sent))
+            if sent is not None:
+                frames.append((codec.group(layer), sent))
         assert self._counters is not None
         pipe.set(store.LAYOUT, self._counters.layout.document, ex=store.FRAME_SECONDS)
         pipe.set(store.SUMMARY, orjson.dumps(summary.as_dict()), ex=store.FRAME_SECONDS)
         pipe.execute()
         return frames
 
-    def _encode(self, layer: str, values: codec.Values, now: float) -> tuple[bytes, bytes]:
-        """(full frame to keep for newcomers, frame to send now)."""
+    def _encode(self, layer: str, values: codec.Values, now: float) -> tuple[bytes, bytes | None]:
+        """(full frame to keep for newcomers, frame to send now: of marks only when they changed)."""
         assert self._counters is not None
         version = self._counters.layout.version
         table = len(self._counters.tenants) if layer == "tenant" else 0
         last = self._sent.get(layer)
+        facts: dict[str, Any]
         # from the clock, so that it rises across restarts and take-overs too
         sequence = max(int(now), last.sequence + 1) if last else int(now)
-        facts: dict[str, Any] = {"sequence": sequence, "layout": version, "time": now, "table": table}
+        same = last is not None and last.layout == version and np.array_equal(last.values, values)
+        if layer == "marks" and last is not None and same:
+            # the value layer is the sign of life; marks that repeat themselves would double the messages
+            facts = {"sequence": last.sequence, "layout": version, "time": now}
+            return codec.encode_full(layer, values, **facts), None
+        facts = {"sequence": sequence, "layout": version, "time": now, "table": table}
         full = codec.encode_full(layer, values, **facts)
         self._sent[layer] = _Sent(sequence, version, values)
         if last is None or last.layout != version or len(last.values) != len(values):
