@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pool.engine import Fleet, Placed, Refused, ReplicaRequest, decide
+from pool.engine import Fleet, JobRequest, Placed, Refused, ReplicaRequest, RoleRequest, decide
 from tests.engine import make
 
 
@@ -40,3 +40,11 @@ def test_a_lost_node_leaves_no_part_of_the_gang_to_place() -> None:
     elastic = decide(fleet, make.job(ReplicaRequest(1), replicas=100, least=99))
     assert isinstance(elastic, Placed)
     assert len(elastic.replicas) == 99
+
+
+def test_two_roles_that_would_each_fit_alone_but_not_together_take_nothing() -> None:
+    fleet = Fleet.build(make.nodes(100, 1))
+    roles = (RoleRequest("a", ReplicaRequest(1), 60, 60), RoleRequest("b", ReplicaRequest(1), 60, 60))
+    before = fleet.snapshot_id
+    assert isinstance(decide(fleet, JobRequest(1, "t1", "g1", roles, 120)), Refused)
+    assert fleet.snapshot_id == before

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from pool.engine import mig
+from pool.engine import Fleet, Placed, Refused, ReplicaRequest, decide, mig
 from pool.engine.mig_tables import FAMILIES, Family
+from tests.engine import make
 from tests.shared_data import SHARED
 
 EVERY = list(FAMILIES.values())
@@ -80,3 +81,27 @@ def test_one_instance_with_media_engines_a_card() -> None:
     media = [i for i, p in enumerate(family.profiles) if p.media]
     assert mig.pack(family, 0, media) is None
     assert mig.pack(family, 0, media[:1]) is not None
+
+
+def test_slices_of_one_replica_share_a_card_but_not_its_media_engines() -> None:
+    one, two = Fleet.build([make.node(1, make.a100(100))]), Fleet.build([make.node(1, make.a100(100), make.a100(101))])
+    plain, media = ReplicaRequest(2, mig_profile="1g.5gb"), ReplicaRequest(2, mig_profile="1g.5gb+me")
+    both = decide(one, make.job(plain))
+    assert isinstance(both, Placed)
+    assert [(part.device_key, part.mig_start) for part in both.replicas[0].devices] == [(100, 6), (100, 5)]
+    assert isinstance(decide(one, make.job(media)), Refused)
+    apart = decide(two, make.job(media))
+    assert isinstance(apart, Placed)
+    assert {part.device_key for part in apart.replicas[0].devices} == {100, 101}
+
+
+def test_kept_scores_follow_the_slices_that_are_taken() -> None:
+    """The same request again and again: each finds the start that is free now."""
+    fleet = Fleet.build([make.node(1, make.a100(100)), make.node(2), make.node(3)])
+    starts = []
+    for _ in range(7):
+        decision = decide(fleet, make.job(ReplicaRequest(1, mig_profile="1g.5gb")))
+        assert isinstance(decision, Placed)
+        starts.append(decision.replicas[0].devices[0].mig_start)
+        fleet.apply(decision, "t1", "g1")
+    assert sorted(starts) == list(range(7))

@@ -20,5 +20,5 @@ def test_replay_allocates_nearly_everything_and_nothing_twice() -> None:
     held = sum(hold.share_bp for hold in holds)
     counts = fleet.counts()
     assert held + counts.free_share_bp == capacity
-    assert held / capacity > 0.90  # random reaches about 0.86 on this sample
+    assert held / capacity > 0.945  # Random 0.876, BestFit 0.936, FGD 0.933 on this sample
     assert violations(nodes, holds, lambda hold: hold.trust_group) == []

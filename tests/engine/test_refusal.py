@@ -119,6 +119,17 @@ def test_never_is_about_hardware_and_not_about_what_is_held_or_drained() -> None
     assert never_fits(fleet, make.job(ReplicaRequest(3))) is None
 
 
+def test_devices_of_one_replica_need_cards_of_their_own() -> None:
+    """Two halves of one free card are not two devices: only fewer devices help."""
+    fleet = Fleet.build([make.node(1, make.card(100))])
+    refused = refusal(fleet, ReplicaRequest(2, 5_000))
+    assert counts(refused) == {"node_devices": 1}
+    assert [(c.kind, c.after) for c in refused.changes] == [("devices", 1)]
+    pair = Fleet.build([make.node(1, make.card(100), make.card(101, memory=8_192))])
+    less = refusal(pair, ReplicaRequest(2, 2_500, memory_mib=(10_000,)))
+    assert ("memory_mib", 8_192) in [(c.kind, c.after) for c in less.changes]
+
+
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(
     nodes=make.fleets(),
