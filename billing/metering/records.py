@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from billing.catalog.queries import Prices
@@ -14,19 +15,15 @@ from billing.rating.shares import Basis, Held, charged
 from pool.scheduling.models import Interval
 
 
-def charged_share(interval: Interval, basis: Basis) -> Fraction:
-    """What part of a card this interval is charged for, by what it really held."""
-    held = Held(
-        compute=Fraction(interval.compute_num, interval.compute_den),
-        memory_mib=interval.memory_mib,
-        device_memory_mib=interval.device_memory_mib,
-    )
-    return charged(held, basis)
+@lru_cache(maxsize=4096)
+def share_of(compute_num: int, compute_den: int, memory_mib: int, device_memory_mib: int, basis: Basis) -> Fraction:
+    """What part of a card an interval with these facts is charged for."""
+    return charged(Held(Fraction(compute_num, compute_den), memory_mib, device_memory_mib), basis)
 
 
 def usage(interval: Interval, start: datetime, end: datetime, prices: Prices, basis: Basis) -> Iterator[UsageRecord]:
     """Unsaved records for [start, end), cut at price, day and month edges of the tenant's zone."""
-    share = charged_share(interval, basis)
+    share = share_of(interval.compute_num, interval.compute_den, interval.memory_mib, interval.device_memory_mib, basis)
     timeline = prices.of(interval.model_name, interval.isolation)
     for piece in cut(start, end, timeline, zone_of(interval.tenant.time_zone)):
         yield _record(interval, piece, share)

@@ -11,7 +11,7 @@ from billing.metering.models import Metered, UsageRecord
 from billing.rating.calendar import zone_of
 from pool.scheduling.models import Interval
 
-SIZE = 100  # small transactions: on SQLite each holds the one write lock
+SIZE = 50  # small transactions: on SQLite each holds the one write lock
 Stop = Callable[[], bool]
 Source = Callable[[int, int], list[int]]  # (last id seen, how many) -> the next ids
 

@@ -38,9 +38,7 @@ def test_the_hourly_sweep_finds_recent_ends_and_the_daily_one_all(price: Price, 
     assert UsageRecord.objects.count() == 2
 
 
-def test_out_of_time_it_goes_on_in_another_message(
-    price: Price, card: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_time_it_goes_on_in_another_message(price: Price, card: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[object, ...]] = []
     monkeypatch.setattr(tasks, "BUDGET_S", 0)
     monkeypatch.setattr(tasks.sweep, "delay", lambda *args: sent.append(args))

@@ -7,9 +7,8 @@ from fractions import Fraction
 
 from billing import config
 from billing.catalog import queries as catalog
-from billing.metering.models import UsageRecord
 from billing.metering.queries.clip import sums
-from billing.metering.queries.live import unmetered
+from billing.metering.queries.live import LivePiece, unmetered
 from billing.metering.queries.scope import may_see_money, records_for, tenants_for
 from billing.rating.amounts import US_PER_HOUR, money
 from billing.rating.calendar import microseconds, next_day_start
@@ -43,7 +42,7 @@ def revenue(actor: Actor, day_start: datetime, now: datetime) -> Revenue | None:
     tenant_ids = None if actor.sees_all_money else list(tenants_for(actor).values_list("pk", flat=True))
     growing: Held = {}
     for row in unmetered(now, tenant_ids):
-        _add_live(row, held, growing, day_start, now)
+        _add_live(row, held, growing, day_start)
     prices = catalog.amounts(key[0] for key in held.keys() | growing.keys())
     earned, hourly = _by_currency(held, prices), _by_currency(growing, prices)
     own = config.currency()
@@ -58,12 +57,12 @@ def revenue(actor: Actor, day_start: datetime, now: datetime) -> Revenue | None:
     )
 
 
-def _add_live(row: UsageRecord, held: Held, growing: Held, start: datetime, now: datetime) -> None:
+def _add_live(row: LivePiece, held: Held, growing: Held, start: datetime) -> None:
     if row.price_id is None or row.ends_at <= start:
         return
-    key = (row.price_id, row.charge_num, row.charge_den)
+    key = (row.price_id, row.share.numerator, row.share.denominator)
     held[key] = held.get(key, 0) + microseconds(max(row.starts_at, start), row.ends_at)
-    if row.ends_at == now:  # still runs: an hour more of it
+    if row.runs:  # an hour more of it
         growing[key] = growing.get(key, 0) + US_PER_HOUR
 
 

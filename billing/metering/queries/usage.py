@@ -10,8 +10,7 @@ from typing import Any, Final
 from django.db.models import Sum
 
 from billing.catalog import queries as catalog
-from billing.metering.models import UsageRecord
-from billing.metering.queries.live import unmetered
+from billing.metering.queries.live import LivePiece, unmetered
 from billing.metering.queries.scope import records_for, tenants_for
 from billing.rating.amounts import US_PER_HOUR
 from console.common.actor import Actor
@@ -104,10 +103,10 @@ def _running(actor: Actor, chosen: UsageFilter, column: str, now: datetime) -> I
     for row in unmetered(now, list(allowed.values_list("pk", flat=True))):
         if _matches(row, chosen):
             key = getattr(row, column)
-            yield _Sum(key, row.price_id, Fraction(row.charge_num, row.charge_den), row.microseconds)
+            yield _Sum(key, row.price_id, row.share, row.microseconds)
 
 
-def _matches(row: UsageRecord, chosen: UsageFilter) -> bool:
+def _matches(row: LivePiece, chosen: UsageFilter) -> bool:
     return (
         chosen.first <= row.day <= chosen.last
         and (chosen.project_id is None or row.project_id == chosen.project_id)
