@@ -222,6 +222,12 @@ WEIR_GATEWAY_HOST = os.environ.get("WEIR_GATEWAY_HOST", "127.0.0.1")
 WEIR_GATEWAY_PORT = int(os.environ.get("WEIR_GATEWAY_PORT", "8010"))
 WEIR_REPORT_SECONDS = 5
 WEIR_STALE_REPORTS = 3  # a node that misses more reports takes no new work
+# an agent that gets no answer for so long ends its work by itself; so much later its devices are given away
+WEIR_NODE_LEASE_SECONDS = float(os.environ.get("WEIR_NODE_LEASE_SECONDS", "30"))
+WEIR_NODE_SKEW_SECONDS = float(os.environ.get("WEIR_NODE_SKEW_SECONDS", "5"))
+WEIR_GATEWAY_TLS_CERT = os.environ.get("WEIR_GATEWAY_TLS_CERT", "")
+WEIR_GATEWAY_TLS_KEY = os.environ.get("WEIR_GATEWAY_TLS_KEY", "")
+WEIR_GATEWAY_TLS_CLIENT_CA = os.environ.get("WEIR_GATEWAY_TLS_CLIENT_CA", "")  # then agents must show a certificate
 WEIR_DRIVER_RESERVE_PERCENT = int(os.environ.get("WEIR_DRIVER_RESERVE_PERCENT", "0"))
 
 # Money

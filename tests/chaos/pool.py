@@ -70,6 +70,8 @@ def pool(home: Path, folder: Path, database_url: str) -> Iterator[Pool]:
         "REDIS_URL": "",
         "WEIR_GATEWAY_PORT": str(gateway),
         "WEIR_LOG_LEVEL": "WARNING",
+        # a slow machine must not look like a control plane that is gone: another case tests the lease's end
+        "WEIR_NODE_LEASE_SECONDS": "300",
     }
     words = ["--agent", "--port", str(port)]
     with up(home, *words, **{key: value for key, value in env.items() if key != "WEIR_HOME"}) as run:
