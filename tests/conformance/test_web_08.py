@@ -49,6 +49,11 @@ def test_one_of_two_leads_and_a_new_leader_goes_on():
     assert sorted(first.sent) == sorted(name for name, *_ in PERIODIC)
 
 
+def test_every_periodic_task_exists():
+    app.loader.import_default_modules()
+    assert {task for _, task, *_ in PERIODIC} <= set(app.tasks)
+
+
 def test_a_message_expires_before_the_next_is_due():
     for entry in app.conf.beat_schedule.values():
         assert 0 < entry["options"]["expires"] < entry["schedule"]
