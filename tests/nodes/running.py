@@ -95,7 +95,7 @@ class AgentProcess:
     def start(self) -> "AgentProcess":
         words = ["--server", self.server, "--token", self.token, "--node", self.node]
         words += ["--state-dir", str(self.state), *self.options]
-        log = open(f"{self.state}.log", "ab")  # noqa: SIM115 (closed with the process)
+        log = open(f"{self.state}.log", "ab")
         self.process = subprocess.Popen([sys.executable, "-m", "pool.agent", *words], cwd=ROOT, stdout=log, stderr=log)
         return self
 

@@ -6,7 +6,7 @@ from pool.nodes.services.life import lose_node, silent_nodes, stale_nodes
 from pool.nodes.services.logs import LogBook
 from pool.nodes.services.news import News, WrongNode, apply_news, fail_command
 from pool.nodes.services.reconcile import compare, lose_replica
-from pool.nodes.services.rollups import prune_logs, prune_rollups, store_rollups
+from pool.nodes.services.rollups import prune_logs, prune_rollups, prune_tokens, store_rollups
 from pool.nodes.services.sessions import (
     Session,
     StaleSession,
@@ -37,6 +37,7 @@ __all__ = [
     "open_sessions",
     "prune_logs",
     "prune_rollups",
+    "prune_tokens",
     "revoke_join_token",
     "set_faults",
     "set_reachable",

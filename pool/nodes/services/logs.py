@@ -14,7 +14,6 @@ from pool.nodes.models import LogChunk
 from pool.nodes.services.news import WrongNode
 from pool.scheduling.models import Replica
 
-HEAD = 1 << 20  # bytes at the beginning of a stream that are kept whatever comes
 SMALLEST = 512  # what a chunk counts for at least: rows cost more than their bytes
 REMEMBERED = 4096
 
@@ -92,17 +91,22 @@ class LogBook:
         return tail
 
     def _cut(self, tail: Tail | None) -> None:
-        """Past the cap the middle goes: the oldest chunks after the head, an eighth of the cap at a time."""
+        """Past the cap the middle goes: the oldest chunks after the first quarter, an eighth of the cap at a time."""
         if tail is None or tail.size <= self.most:
             return
-        goal, doomed, freed = tail.size - self.most + self.most // 8, [], 0
-        chunks = LogChunk.objects.filter(replica_id=tail.replica_id, offset__gte=min(HEAD, self.most // 4))
-        for pk, length in chunks.order_by("pk").values_list("pk", Length("data")).iterator():
+        goal, passed, freed, doomed = tail.size - self.most + self.most // 8, 0, 0, []
+        chunks = LogChunk.objects.filter(replica_id=tail.replica_id).order_by("pk")
+        for pk, length in chunks.values_list("pk", Length("data")).iterator():
+            cost = max(length, SMALLEST)
+            if passed + cost <= self.most // 4:
+                passed += cost
+                continue
             doomed.append(pk)
-            freed += max(length, SMALLEST)
+            freed += cost
             if freed >= goal:
                 break
-        LogChunk.objects.filter(pk__in=doomed).delete()
+        for first in range(0, len(doomed), 500):
+            LogChunk.objects.filter(pk__in=doomed[first : first + 500]).delete()
         tail.size -= freed
 
 

@@ -1,14 +1,23 @@
-"""Telemetry of the past: one packed row a node and period."""
+"""Telemetry of the past: one packed row a node and period. And what is deleted when its time is over."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from pool.nodes.models import LogChunk, NodeRollup
+from django.db.models import Q, QuerySet
+
+from pool.nodes.models import JoinToken, LogChunk, NodeRollup
 from pool.scheduling.states import JOB_FINAL
 
 KEEP_ROLLUPS = timedelta(days=14)
 KEEP_LOGS = timedelta(days=30)
+KEEP_TOKENS = timedelta(days=30)
 BATCH = 200
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    return False
 
 
 def store_rollups(rows: Sequence[NodeRollup]) -> None:
@@ -16,20 +25,25 @@ def store_rollups(rows: Sequence[NodeRollup]) -> None:
     NodeRollup.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def prune_rollups(now: datetime, batches: int = 500) -> int:
-    """Deletes rollups past their time, a short transaction each batch. Returns how many."""
-    return _prune(NodeRollup.objects.filter(starts_at__lt=now - KEEP_ROLLUPS), batches)
+def prune_rollups(now: datetime, stop: Stop = never) -> int:
+    """Deletes rollups past their time, a short transaction a batch, until `stop`. Returns how many."""
+    return _prune(NodeRollup.objects.filter(starts_at__lt=now - KEEP_ROLLUPS), stop)
 
 
-def prune_logs(now: datetime, batches: int = 500) -> int:
+def prune_logs(now: datetime, stop: Stop = never) -> int:
     """Deletes output of jobs that ended long ago. Returns how many chunks."""
-    old = LogChunk.objects.filter(replica__job__state__in=JOB_FINAL, replica__job__finished_at__lt=now - KEEP_LOGS)
-    return _prune(old, batches)
+    jobs = Q(replica__job__state__in=JOB_FINAL, replica__job__finished_at__lt=now - KEEP_LOGS)
+    return _prune(LogChunk.objects.filter(jobs), stop)
 
 
-def _prune(rows, batches: int) -> int:  # type: ignore[no-untyped-def]
+def prune_tokens(now: datetime, stop: Stop = never) -> int:
+    """Deletes join tokens that have let nobody in for long; the audit log keeps what they were."""
+    return _prune(JoinToken.objects.filter(expires_at__lt=now - KEEP_TOKENS), stop)
+
+
+def _prune(rows: QuerySet[Any], stop: Stop) -> int:
     gone = 0
-    for _ in range(batches):
+    while not stop():
         ids = list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH])
         if not ids:
             break
