@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from billing import config
 from billing.catalog import queries
 from billing.catalog.queries import Prices
 from billing.rating.amounts import round_half_up
+from billing.rating.shares import Held, charged
 from console.common import clock
 from console.tenants.models import Tenant
 from pool.scheduling.ports import Quote, QuoteItem
@@ -26,8 +28,16 @@ def quote(tenant: Tenant, items: Sequence[QuoteItem]) -> Quote:
         if price is None:
             missing.append(f"{item.model_name or '*'} {item.isolation}")
             continue
-        total += Fraction(price) * Fraction(item.compute_num, item.compute_den) * item.count
+        total += Fraction(price) * _share(item) * item.count
     return Quote(round_half_up(total, PLACES), tenant.currency, tuple(dict.fromkeys(missing)))
+
+
+def _share(item: QuoteItem) -> Fraction:
+    """As it will be charged, by the platform's charge basis."""
+    compute = Fraction(item.compute_num, item.compute_den)
+    if not item.device_memory_mib:
+        return compute
+    return charged(Held(compute, item.memory_mib, item.device_memory_mib), config.basis())
 
 
 def _price(prices: Prices, item: QuoteItem) -> Decimal | None:

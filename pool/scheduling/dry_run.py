@@ -1,7 +1,7 @@
 """What would happen if this were submitted now: where, why, at what price, and which limit bites first."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -123,7 +123,7 @@ def _quote_items(spec: JobSpec, parts: list[tuple[PlacedPart, Device]] | tuple[(
     """Placed: the very parts. Not placed: what was asked, on the first allowed model."""
     if parts:
         counted = Counter(_placed_item(part, device) for part, device in parts)
-        return [ports.QuoteItem(*key, count) for key, count in counted.items()]
+        return [replace(item, count=count) for item, count in counted.items()]
     return [
         ports.QuoteItem(
             role.models[0] if role.models else None,
@@ -142,9 +142,18 @@ def _soft(isolation: str) -> str:
     return "vgpu" if isolation == "auto" else isolation
 
 
-def _placed_item(part: PlacedPart, device: Device) -> tuple[str, str, int, int, int]:
+def _placed_item(part: PlacedPart, device: Device) -> ports.QuoteItem:
     exact = part_of(device.model.mig_family, part.mig_profile, part.share_bp, part.memory_mib, device.memory_mib)
-    return (part.model, part.isolation, part.share_bp, exact.compute_num, exact.compute_den)
+    return ports.QuoteItem(
+        part.model,
+        part.isolation,
+        part.share_bp,
+        exact.compute_num,
+        exact.compute_den,
+        1,
+        part.memory_mib,
+        device.memory_mib,
+    )
 
 
 def _notes(spec: JobSpec) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from console.tenants.models import Tenant
 class QuoteItem:
     """Part of a card to be priced. `model_name` None: not placed yet, any allowed model.
 
-    `compute_num` / `compute_den` is the exact compute share: 1/7 for a 1g slice.
+    `compute_num` / `compute_den` is the exact compute share: 1/7 for a 1g slice. `memory_mib` of
+    `device_memory_mib` is what would be held; 0 of 0: not known yet, the compute share alone is priced.
     """
 
     model_name: str | None
@@ -21,6 +22,8 @@ class QuoteItem:
     compute_num: int
     compute_den: int
     count: int
+    memory_mib: int = 0
+    device_memory_mib: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,12 @@ def test_a_quote_is_exact_and_names_what_has_no_price(price: Price) -> None:
     assert (found.per_hour, found.currency, found.missing) == (Decimal("248.000000"), "CNY", ("T4 exclusive",))
 
 
+def test_a_quote_prices_the_share_that_will_be_charged() -> None:
+    set_price(FINANCE, model_name="H100-80GB", isolation="vgpu", per_card_hour="30")
+    half_the_memory = QuoteItem("H100-80GB", "vgpu", 2500, 1, 4, 1, memory_mib=40_000, device_memory_mib=80_000)
+    assert quote(factories.make_tenant(), [half_the_memory]).per_hour == 15
+
+
 def test_a_quote_for_any_model_is_the_dearest(price: Price) -> None:
     tenant = factories.make_tenant()
     set_price(FINANCE, model_name="T4", isolation="exclusive", per_card_hour="2")
