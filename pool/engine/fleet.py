@@ -88,7 +88,8 @@ class Fleet:
         fleet._index()
         for hold in holds:
             fleet._take(hold)
-        fleet._rebuilt()
+        fleet._compile()
+        fleet._rows_moved()
         return fleet
 
     def replace_node(self, node: NodeSpec, holds: Sequence[Hold] = ()) -> None:
@@ -98,17 +99,20 @@ class Fleet:
         known = node.key in self.row_of
         grown = self.kinds.add(node.devices) or len(node.devices) > self.state.device.shape[2]
         row = sum(1 for other in self.nodes if other.key < node.key)
+        same = known and self.nodes[row] == node
         self.nodes[row : row + known] = [node]
         self.state = with_row(self.state, row, len(node.devices), replaced=known)
         self._index()
         load_node(self.state, row, node, self.kinds)
         for hold in holds:
             self._take(hold)
-        if grown or not known:
-            self._rebuilt()
-        else:
+        if grown:
+            self._compile()
+        if not known:
+            self._rows_moved()
+        elif not same:
             self._measure()
-            self._touch(row)
+        self._touch(row)
 
     def remove_node(self, key: int) -> None:
         """Take a node and all that is held on it out. KeyError if there is none."""
@@ -116,12 +120,13 @@ class Fleet:
         del self.nodes[row]
         self.state = without_row(self.state, row)
         self._index()
-        self._rebuilt()
+        self._rows_moved()
 
     def set_mix(self, mix: TypicalMix) -> None:
         """Use another typical mix from now on."""
         self.mix = mix
-        self._rebuilt()
+        self.twin = None
+        self._compile()
 
     def apply(self, placed: Placed, tenant: str, trust_group: str) -> tuple[Hold, ...]:
         """Hold what a decision placed and return the holds. :class:`~pool.engine.holds.Oversold`
@@ -262,24 +267,27 @@ class Fleet:
         if len(self.place_of) != sum(len(node.devices) for node in self.nodes):
             raise ValueError("devices: a device key is given twice")
 
-    def _rebuilt(self) -> None:
-        """After anything that makes the tables or score vectors meaningless."""
+    def _compile(self) -> None:
+        """After a change of the mix, of the kinds of card or of the width of the arrays."""
         self.tables = compile_mix(self.mix, self.kinds, self.state.device.shape[2])
+        self._forget_scores()
+
+    def _rows_moved(self) -> None:
+        self._measure()
+        self._forget_scores()
+
+    def _forget_scores(self) -> None:
         self.vectors.clear()
         self.log = ChangeLog()
         self.log.dirty.update(range(len(self.nodes)))
         self.version += 1
-        self._measure()
 
     def _measure(self) -> None:
         """The sizes that scores are relative to: those change with hardware only."""
-        before = self.largest, self.capacity
         cards = self.state.device[s.OPEN].sum(axis=1) * WHOLE
         cpu = self.state.node[s.CPU_TOTAL] * self.state.node[s.NODE_OPEN]
         self.largest = (int(cards.max(initial=1)), int(cpu.max(initial=1)))
         self.capacity = (int(cpu.sum()), int(cards.sum()))
-        if (self.largest, self.capacity) != before:
-            self.vectors.clear()
         self.hardware += 1
 
 

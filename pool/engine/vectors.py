@@ -11,24 +11,26 @@ from pool.engine.classes import TaskClass, compile_class
 from pool.engine.fleet import MOST_VECTORS, Fleet
 from pool.engine.kinds import isolation_for
 from pool.engine.picks import NEVER
-from pool.engine.scoring import Scores, score
+from pool.engine.scoring import Scores, cpu_is_tight, score
 from pool.engine.types import Policy, ReplicaRequest
 
 
 @dataclass(slots=True)
 class ScoreVector:
-    """The scores of one class and the position in the change log up to which they hold."""
+    """The scores of one class, the position in the change log up to which they hold, and the
+    sizes (of the largest node, and whether CPU is tight) that they are relative to."""
 
     task: TaskClass
     policy: Policy
     scores: Scores
     position: int
+    basis: tuple[tuple[int, int], bool]
 
     def copy(self) -> ScoreVector:
         """One whose scores can change without this one's changing."""
         old = self.scores
         fresh = Scores(old.key.copy(), old.change.copy(), old.column.copy(), old.start.copy())
-        return ScoreVector(self.task, self.policy, fresh, self.position)
+        return ScoreVector(self.task, self.policy, fresh, self.position, self.basis)
 
     def best(self) -> int | None:
         """The row that wins, or None if no node can hold the replica."""
@@ -56,7 +58,7 @@ def vector_for(fleet: Fleet, request: ReplicaRequest, tenant: str, trust_group: 
         vector = fleet.kept_vectors[key].copy()
     if vector is None:
         task = compile_class(fleet, request, trust)
-        vector = ScoreVector(task, policy, score(fleet, task, policy), fleet.log.mark())
+        vector = ScoreVector(task, policy, score(fleet, task, policy), fleet.log.mark(), _basis(fleet, policy))
     _renew(fleet, vector)
     fleet.vectors[key] = vector  # last used, last in the dictionary
     if len(fleet.vectors) > MOST_VECTORS:
@@ -64,11 +66,16 @@ def vector_for(fleet: Fleet, request: ReplicaRequest, tenant: str, trust_group: 
     return vector
 
 
+def _basis(fleet: Fleet, policy: Policy) -> tuple[tuple[int, int], bool]:
+    return fleet.largest, cpu_is_tight(fleet, policy)
+
+
 def _renew(fleet: Fleet, vector: ScoreVector) -> None:
-    if vector.position == fleet.log.mark():
+    basis = _basis(fleet, vector.policy)
+    if vector.position == fleet.log.mark() and vector.basis == basis:
         return
-    changed = fleet.log.since(vector.position)
-    vector.position = fleet.log.mark()
+    changed = fleet.log.since(vector.position) if vector.basis == basis else None
+    vector.position, vector.basis = fleet.log.mark(), basis
     if changed is None or len(changed) * 2 > len(fleet.nodes):
         vector.scores = score(fleet, vector.task, vector.policy)
         return

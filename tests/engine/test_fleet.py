@@ -155,3 +155,27 @@ def test_counts() -> None:
     assert (counts.nodes, counts.devices, counts.open_devices, counts.idle, counts.vgpu) == (2, 3, 2, 1, 1)
     assert (counts.share_bp, counts.free_share_bp) == (20_000, 17_500)
     assert (counts.memory_mib, counts.free_memory_mib) == (49_152, 48_152)
+
+
+def test_draining_the_largest_node_changes_what_the_others_are_measured_by() -> None:
+    """Kept scores equal those of a fleet built anew, after each change of hardware."""
+    nodes = [make.node(1, *(make.card(100 + i) for i in range(8))), *make.nodes(4, 2)[1:]]
+    fleet = Fleet.build(nodes, [hold(200, 5_000, 12_288, node_key=2)])
+    jobs = [make.job(ReplicaRequest(1)), make.job(ReplicaRequest(1, 2_500)), make.job(ReplicaRequest(2))]
+    for changed in (replace(nodes[0], schedulable=False), make.node(3, make.card(300), cpu=1_000), nodes[0]):
+        for job in jobs:
+            decide(fleet, job)
+        fleet.replace_node(changed)
+        fresh = Fleet.build(list(fleet.nodes), [hold(200, 5_000, 12_288, node_key=2)])
+        for job in jobs:
+            assert decide(fleet, job) == decide(fresh, job)
+
+
+def test_new_holds_on_the_same_hardware_keep_what_is_known_of_the_hardware() -> None:
+    fleet = Fleet.build(make.nodes(2, 2))
+    before = fleet.hardware
+    fleet.replace_node(make.nodes(2, 2)[1], [hold(200, node_key=2)])
+    assert fleet.hardware == before
+    assert fleet.counts().vgpu == 1
+    fleet.replace_node(replace(make.nodes(2, 2)[1], cpu_milli=1))
+    assert fleet.hardware == before + 1
