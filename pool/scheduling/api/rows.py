@@ -191,6 +191,9 @@ class QueueRow(serializers.ModelSerializer[Queue]):
     id = serializers.CharField(source="public_id")
     tenant = serializers.CharField(source="tenant.slug")
     parent = serializers.CharField(source="parent.name", default=None, allow_null=True)
+    held_bp = serializers.SerializerMethodField(help_text="share held now, in basis points of a card")
+    waiting = serializers.IntegerField(help_text="jobs")
+    active = serializers.IntegerField(help_text="jobs")
 
     class Meta:
         model = Queue
@@ -205,4 +208,10 @@ class QueueRow(serializers.ModelSerializer[Queue]):
             "limit_share_bp",
             "limit_running_jobs",
             "over_quota_weight",
+            "held_bp",
+            "waiting",
+            "active",
         ]
+
+    def get_held_bp(self, queue: Any) -> int:
+        return queue.held_bp or 0
