@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import islice
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import Promise
 from django.utils.translation import get_language, override
-from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
 from console.common.errors import FieldError, InvalidInput
+
+# openpyxl costs each process a third of a second and 15 MB to import: only who writes a workbook pays
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
 Kind = Literal["text", "number", "time", "date", "bool"]
 # with their full-width forms: Excel in a Chinese locale runs ＝ as =
@@ -83,7 +85,7 @@ class Download(StreamingHttpResponse):
         self["Cache-Control"] = "private, no-store"
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        chunks = iter(self.streaming_content)
+        chunks = cast(Iterator[bytes], self.streaming_content)
         step = sync_to_async(lambda: next(chunks, None))
         while (chunk := await step()) is not None:
             yield chunk
@@ -141,7 +143,7 @@ def _csv_cell(value: Any, kind: Kind) -> str:
     return safe_text(value)
 
 
-def _xlsx_cell(sheet: WriteOnlyWorksheet, column: Column, row: Any) -> Any:
+def _xlsx_cell(sheet: "WriteOnlyWorksheet", column: Column, row: Any) -> Any:
     value = column.of(row)
     if value is None:
         return None
@@ -153,6 +155,8 @@ def _xlsx_cell(sheet: WriteOnlyWorksheet, column: Column, row: Any) -> Any:
         return value.astimezone(UTC).replace(tzinfo=None)  # a sheet knows no zones: UTC, as the title says
     if isinstance(value, date):
         return value
+    from openpyxl.cell import WriteOnlyCell
+
     cell = WriteOnlyCell(sheet, value=safe_text(value)[:32_767])
     cell.data_type = "s"  # openpyxl would make a formula of "=..."
     return cell
@@ -165,6 +169,8 @@ def _number(value: Any) -> int | float | Decimal:
 
 
 def _write_book(rows: Iterable[Any], columns: list[Column]) -> IO[bytes]:
+    from openpyxl import Workbook
+
     book = Workbook(write_only=True)
     sheet = _new_sheet(book, columns)
     for number, row in enumerate(rows):
@@ -183,7 +189,7 @@ def _file_chunks(file: IO[bytes]) -> Iterator[bytes]:
             yield chunk
 
 
-def _new_sheet(book: Workbook, columns: list[Column]) -> WriteOnlyWorksheet:
+def _new_sheet(book: "Workbook", columns: list[Column]) -> "WriteOnlyWorksheet":
     sheet = book.create_sheet()
     sheet.freeze_panes = "A2"
     sheet.append([safe_text(column.title) for column in columns])
