@@ -126,7 +126,7 @@ class Money(serializers.Serializer[Any]):
 
 
 class SumRow(serializers.Serializer[Any]):
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     held_hours = serializers.CharField()
     card_hours = serializers.CharField()
     unrated_hours = serializers.CharField(help_text="of the held hours: no price held then")

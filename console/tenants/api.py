@@ -116,7 +116,7 @@ class Tokens(ListView):
     @idempotent
     def post(self, request: Request) -> Response:
         """Create a token. Its secret is in this answer and nowhere else."""
-        given = params.body(TokenRequest, request.data)
+        given = params.body(TokenRequest, self.sent)
         slug = given.pop("tenant", None)
         tenant = queries.tenant_for(self.actor, slug) if slug else None
         token, secret = services.create_token(self.actor, tenant=tenant, **given)
@@ -131,7 +131,7 @@ class TokenRevoke(ApiView):
     @idempotent
     def post(self, request: Request, public_id: str) -> Response:
         """End a token at once and for good."""
-        params.body(serializers.Serializer, request.data)
+        params.body(serializers.Serializer, self.sent)
         token = services.revoke_token(self.actor, queries.token_for(self.actor, public_id))
         return Response(TokenRow(token).data)
 

@@ -38,7 +38,7 @@ class SessionAuthentication(RestSessionAuthentication):
         if not isinstance(user, User) or not user.is_active:
             return None
         # Django's request: DRF's would parse the body here, before idempotency keys can see it as it came
-        self.enforce_csrf(request._request)
+        self.enforce_csrf(request._request)  # type: ignore[arg-type]
         return user, None
 
 

@@ -209,7 +209,7 @@ class _NodeState(ApiView):
     state: str
 
     def change(self, request: Request, public_id: str) -> Response:
-        given = params.body(StateChange, request.data)
+        given = params.body(StateChange, self.sent)
         node = queries.node_for(self.actor, public_id)
         services.set_node_state(self.actor, node, self.state, given["reason"])
         fresh = queries.node_for(self.actor, public_id)

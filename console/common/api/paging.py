@@ -16,7 +16,9 @@ if TYPE_CHECKING:  # DRF reads this module while it imports its own views
 class KeysetPagination(BasePagination):
     """`?limit=` (1 to 500, default 50) and `?cursor=`, which is `next` or `previous` of another page."""
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: "APIView | None" = None) -> list[Any]:
+    def paginate_queryset(  # type: ignore[override]
+        self, queryset: QuerySet[Any], request: Request, view: "APIView | None" = None
+    ) -> list[Any]:
         size = listing.page_size(request.query_params.get("limit", ""))
         self.page = listing.keyset(queryset, request.query_params.get("cursor", ""), size)
         return self.page.rows

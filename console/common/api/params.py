@@ -21,7 +21,7 @@ class Filters(serializers.Serializer[Any]):
 
 def read(kind: type[serializers.Serializer[Any]], given: QueryDict) -> dict[str, Any]:
     """The parameters that were given, as values. Raises InvalidInput for an unknown, repeated or wrong one."""
-    fields = kind().fields
+    fields = list(kind().fields)
     known = {*fields, *_PAGING} if issubclass(kind, Filters) else set(fields)
     errors = [FieldError(name, "is not a parameter here") for name in given if name not in known]
     errors += [FieldError(name, "is given twice; give it once") for name in fields if len(given.getlist(name)) > 1]

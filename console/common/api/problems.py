@@ -97,7 +97,7 @@ def _response(request: HttpRequest, problem: dict[str, Any], headers: dict[str, 
     # a CSV or XLSX was asked for, yet a refusal is always JSON
     response.accepted_renderer = ProblemRenderer()
     response.accepted_media_type = MEDIA_TYPE
-    response.renderer_context = {}
+    response.renderer_context = {}  # type: ignore[attr-defined]
     return response
 
 

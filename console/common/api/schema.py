@@ -31,7 +31,7 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField()
     code = serializers.CharField(help_text="stable; for programs")
     detail = serializers.CharField()
-    errors = FieldProblem(many=True, required=False)
+    errors = FieldProblem(many=True, required=False)  # type: ignore[assignment]
     request_id = serializers.CharField()
 
 
@@ -66,7 +66,7 @@ class RoomSchema(AutoSchema):
         return {**responses, **{(code, MEDIA_TYPE): Problem for code in sorted(codes)}}
 
 
-class TokenScheme(OpenApiAuthenticationExtension):
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = "console.tenants.authentication.TokenAuthentication"
     name = "token"
 
@@ -74,7 +74,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "bearerFormat": "weir_..."}
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = "console.tenants.authentication.SessionAuthentication"
     name = "session"
 

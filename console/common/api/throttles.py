@@ -4,10 +4,10 @@ import time
 from typing import TYPE_CHECKING
 
 import structlog
-from django.conf import settings
 from django.core.cache import cache
 from redis.exceptions import RedisError
 from rest_framework.request import Request
+from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 
 if TYPE_CHECKING:  # DRF reads this module while it imports its own views
@@ -24,7 +24,7 @@ class ActorThrottle(BaseThrottle):
         actor = request._request.actor  # type: ignore[attr-defined]
         if actor is None:  # HasActor refuses it
             return True
-        amount, period = _rate(settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["actor"])
+        amount, period = _rate(str(api_settings.DEFAULT_THROTTLE_RATES["actor"]))
         now = time.time()
         self._wait = period - now % period
         key = f"throttle:{actor.ident}:{actor.via}:{int(now // period)}".replace(" ", "-")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.db.models import QuerySet
 from django.http.response import HttpResponse, HttpResponseBase
@@ -48,6 +48,11 @@ class ApiView(APIView):
     def actor(self) -> Actor:
         return self.request._request.actor  # type: ignore[no-any-return, attr-defined]
 
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The body; StrictJSONParser lets only objects through."""
+        return cast(dict[str, Any], self.request.data)
+
 
 class ListView(ApiView):
     """GET: the rows that the actor may see, narrowed by typed `filters`, paged; `?format=csv|xlsx` exports all."""
@@ -73,7 +78,7 @@ class ListView(ApiView):
         return pages.get_paginated_response(self.row(found, many=True, context={"actor": self.actor}).data)
 
 
-def idempotent(handler: Any = None, *, mode: idempotency.Mode = "around") -> Any:
+def idempotent_in(mode: idempotency.Mode) -> Callable[[Callable[..., Any]], Callable[..., HttpResponse]]:
     """Marks a `post` of an ApiView: it needs an Idempotency-Key and happens once (console.common.idempotency).
 
     With mode "inside" the handler takes a further argument `store` and calls it with its Response inside the
@@ -97,7 +102,12 @@ def idempotent(handler: Any = None, *, mode: idempotency.Mode = "around") -> Any
         post.idempotent = True  # type: ignore[attr-defined]
         return post
 
-    return decorate(handler) if handler is not None else decorate
+    return decorate
+
+
+def idempotent(function: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    """`idempotent_in("around")`: the handler and the storing of its answer are one transaction."""
+    return idempotent_in("around")(function)
 
 
 def _answer(response: Response) -> idempotency.Answer:

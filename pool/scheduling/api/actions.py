@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from console.common.api import params
-from console.common.api.views import ApiView, idempotent
+from console.common.api.views import ApiView, idempotent, idempotent_in
 from pool.scheduling import queries, services
 from pool.scheduling.api.answers import Store, created
 from pool.scheduling.api.fields import JobRequest, PriorityChange
@@ -26,7 +26,7 @@ class Cancel(ApiView):
     @idempotent
     def post(self, request: Request, public_id: str) -> Response:
         """End the job: at once while it waits, else after its processes were told to stop."""
-        params.body(Nothing, request.data)
+        params.body(Nothing, self.sent)
         job = queries.job_for(self.actor, public_id)
         services.cancel_job(self.actor, job)
         return Response(JobRow(job).data)
@@ -39,7 +39,7 @@ class Retry(ApiView):
     @idempotent
     def post(self, request: Request, public_id: str) -> Response:
         """Queue a failed, cancelled or expired job again."""
-        params.body(Nothing, request.data)
+        params.body(Nothing, self.sent)
         job = queries.job_for(self.actor, public_id)
         services.retry_job(self.actor, job)
         return Response(JobRow(job).data)
@@ -52,7 +52,7 @@ class Requeue(ApiView):
     @idempotent
     def post(self, request: Request, public_id: str) -> Response:
         """Stop the present attempt and wait again."""
-        params.body(Nothing, request.data)
+        params.body(Nothing, self.sent)
         job = queries.job_for(self.actor, public_id)
         services.requeue_job(self.actor, job)
         return Response(JobRow(job).data)
@@ -62,11 +62,11 @@ class Clone(ApiView):
     room = "jobs"
 
     @extend_schema(request=JobRequest(partial=True), responses={201: JobRow}, operation_id="jobs_clone")
-    @idempotent(mode="inside")
+    @idempotent_in("inside")
     def post(self, request: Request, public_id: str, store: Store) -> None:
         """Submit the same request again as a new job; fields in the body replace those of the original."""
         job = queries.job_for(self.actor, public_id)
-        services.clone_job(self.actor, job, request.data, also=lambda clone: store(created(clone)))
+        services.clone_job(self.actor, job, self.sent, also=lambda clone: store(created(clone)))
 
 
 class Priority(ApiView):
@@ -76,7 +76,7 @@ class Priority(ApiView):
     @idempotent
     def post(self, request: Request, public_id: str) -> Response:
         """Change the priority."""
-        given = params.body(PriorityChange, request.data)
+        given = params.body(PriorityChange, self.sent)
         job = queries.job_for(self.actor, public_id)
         services.set_priority(self.actor, job, given["priority"])
         return Response(JobRow(job).data)

@@ -13,7 +13,7 @@ from pool.scheduling.models.allocation import Isolation
 class States(serializers.CharField):
     """One state or several with commas: queued,running."""
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: Any) -> list[str]:  # type: ignore[override]
         states = [state for state in str(data).split(",") if state]
         wrong = [state for state in states if state not in JobState.values]
         if wrong:

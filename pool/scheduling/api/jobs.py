@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.common.api.params import Filters
-from console.common.api.views import ApiView, ListView, idempotent
+from console.common.api.views import ApiView, ListView, idempotent_in
 from console.common.exports import Column
 from pool.scheduling import queries, services
 from pool.scheduling.api.answers import Store, created
@@ -51,10 +51,10 @@ class Jobs(ListView):
         return rows.select_related("tenant", "project", "queue", "submitted_by")
 
     @extend_schema(request=JobRequest, responses={201: JobRow}, operation_id="jobs_submit")
-    @idempotent(mode="inside")
+    @idempotent_in("inside")
     def post(self, request: Request, store: Store) -> None:
         """Submit a job."""
-        services.submit_job(self.actor, request.data, also=lambda job: store(created(job)))
+        services.submit_job(self.actor, self.sent, also=lambda job: store(created(job)))
 
 
 class DryRun(ApiView):
@@ -63,10 +63,10 @@ class DryRun(ApiView):
     room = "jobs"
 
     @extend_schema(request=JobRequest, responses={200: Plan}, operation_id="jobs_dry_run")
-    @idempotent(mode="after")
+    @idempotent_in("after")
     def post(self, request: Request) -> Response:
         """Where it would go, why, what an hour would cost, and the limit that bites first."""
-        return Response(Plan(services.dry_run(self.actor, request.data)).data)
+        return Response(Plan(services.dry_run(self.actor, self.sent)).data)
 
 
 class JobPage(ApiView):

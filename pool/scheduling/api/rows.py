@@ -190,7 +190,9 @@ class AllocationRow(serializers.ModelSerializer[Allocation]):
 class QueueRow(serializers.ModelSerializer[Queue]):
     id = serializers.CharField(source="public_id")
     tenant = serializers.CharField(source="tenant.slug")
-    parent = serializers.CharField(source="parent.name", default=None, allow_null=True)
+    parent = serializers.CharField(  # type: ignore[assignment]
+        source="parent.name", default=None, allow_null=True
+    )
     held_bp = serializers.SerializerMethodField(help_text="share held now, in basis points of a card")
     waiting = serializers.IntegerField(help_text="jobs")
     active = serializers.IntegerField(help_text="jobs")
