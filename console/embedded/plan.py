@@ -23,7 +23,7 @@ VALKEY, GROUND, SERVERS, WORKERS, GUESTS = range(5)  # stages, in the order of t
 
 @dataclass(frozen=True)
 class Plan:
-    """`first` start beside `prepare` and wait for `gate`, `rest` when it is through, `guests` when those answer."""
+    """`first` start beside `prepare` and wait for `gate`, `rest` when the tables stand, `guests` when those answer."""
 
     valkey: Spec | None
     prepare: Spec

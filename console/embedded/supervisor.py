@@ -26,7 +26,7 @@ class Supervisor:
         self.children: list[Child] = []
         self.facts: dict[str, str] = {}  # what `prepare` handed over: links and join tokens, kept out of every log
         self._tasks: set[asyncio.Task[None]] = set()
-        self._end = asyncio.Event()
+        self._end, self._migrated = asyncio.Event(), asyncio.Event()
         self._started = time.monotonic()
 
     async def run(self) -> None:
@@ -34,7 +34,7 @@ class Supervisor:
             asyncio.get_running_loop().add_signal_handler(number, self._asked_to_end)
         try:
             start = self._task(self._start())
-            await asyncio.wait({start, self._task(self._wait_for(self._end))}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({start, self._task(self._until(self._end))}, return_when=asyncio.FIRST_COMPLETED)
             if start.done():
                 start.result()
             await self._end.wait()
@@ -50,10 +50,13 @@ class Supervisor:
         self.plan.gate.unlink(missing_ok=True)
         prepare = self._task(self._prepare())
         first = [self._launch(spec) for spec in self.plan.first]
-        await prepare
-        await asyncio.gather(*(child.ready(FIRST_ANSWER) for child in first))
-        self._greet()
+        migrated = self._task(self._until(self._migrated))
+        await asyncio.wait({prepare, migrated}, return_when=asyncio.FIRST_COMPLETED)
+        if prepare.done():
+            prepare.result()
         rest = [self._launch(spec) for spec in self.plan.rest]
+        await asyncio.gather(prepare, *(child.ready(FIRST_ANSWER) for child in first))
+        self._greet()
         await asyncio.gather(*(child.ready(FIRST_ANSWER) for child in rest))
         for spec in self.plan.guests(self.facts):
             self._launch(spec)
@@ -76,6 +79,7 @@ class Supervisor:
         if "migrated" in fact:
             self.voice.say("Console: starting")
             self.plan.gate.touch()
+            self._migrated.set()
         if "step" in fact:
             self.voice.say(fact["step"])
         return True
@@ -126,5 +130,5 @@ class Supervisor:
             self.voice.say(f"supervisor: {type(error).__name__}: {error}")
             self._end.set()
 
-    async def _wait_for(self, event: asyncio.Event) -> None:
+    async def _until(self, event: asyncio.Event) -> None:
         await event.wait()

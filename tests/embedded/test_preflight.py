@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from console.embedded import preflight
-from console.embedded.refusal import DISK_FULL, PORT_BUSY, UNWRITABLE, Refusal
-from tests.embedded.processes import ROOT, free_port, running
+from console.embedded.refusal import DISK_FULL, PORT_BUSY, PREPARE_FAILED, UNWRITABLE, Refusal
+from tests.embedded.processes import ROOT, free_port, running, up
 
 UP = [sys.executable, str(ROOT / "manage.py"), "up"]
 
@@ -111,3 +111,15 @@ def test_secret_key_is_made_once_and_private(tmp_path: Path) -> None:
 def test_an_address_that_is_not_ours() -> None:
     with pytest.raises(Refusal, match=r"--host 192\.0\.2\.1 is not an address of this machine"):
         preflight.addresses("192.0.2.1")
+
+
+def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
+    url = f"postgresql://weir@/weir?host={tmp_path}"
+    words = ("--port", str(free_port()))
+    with up(tmp_path / "data", *words, DATABASE_URL=url, WEIR_GATEWAY_PORT=str(free_port()), REDIS_URL="") as run:
+        code = run.popen.wait(60)
+        run.end()
+    assert code == PREPARE_FAILED
+    assert run.lines[-1].startswith("weir: Setting up failed: ")
+    assert str(tmp_path) in run.lines[-1]
+    assert not [line for line in run.lines if "Traceback" in line]
