@@ -3,6 +3,7 @@
 from console.common.actor import Actor
 from pool.inventory import queries as inventory
 from pool.scheduling import queries as scheduling
+from pool.scheduling.models import Queue
 from pool.scheduling.states import JOB_ACTIVE, JobState
 
 
@@ -10,7 +11,8 @@ def for_actor(actor: Actor) -> dict[str, int]:
     """`jobs` counts what waits or runs, not the finished ones."""
     return {
         "jobs": scheduling.jobs_for(actor).filter(state__in=[JobState.QUEUED, *JOB_ACTIVE]).count(),
-        "queues": scheduling.queues_for(actor).count(),
+        # not queues_for: it counts the jobs of each
+        "queues": Queue.objects.filter(scheduling.own(actor)).count(),
         "nodes": inventory.nodes_for(actor).count(),
         "sites": inventory.sites_for(actor).count(),
     }

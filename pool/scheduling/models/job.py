@@ -49,6 +49,9 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["state", "-priority", "queued_at", "id"], name="job_waiting_order"),
             models.Index(fields=["tenant", "-id"], name="job_tenant_newest"),
+            # a tenant's and a queue's open jobs are found without reading their whole history (case web 18)
+            models.Index(fields=["tenant", "state"], name="job_tenant_state"),
+            models.Index(fields=["queue", "state"], name="job_queue_state"),
             models.Index(fields=["deadline_at"], name="job_deadline"),
         ]
 
