@@ -11,7 +11,7 @@ import structlog
 from console.common import clock
 from console.common.errors import WeirError
 from pool.agent import messages, protocol
-from pool.agent.protocol import Kind, LogPiece, ProtocolError, Report, State
+from pool.agent.protocol import FLAG_FAULT, Kind, LogPiece, ProtocolError, Report, State
 from pool.nodes.services import News, Session
 
 log = structlog.get_logger(__name__)
@@ -29,13 +29,12 @@ class Connection:
     last_report_at: datetime
     listed: dict[str, State]
     reports: int = 0
-    flushed_at: datetime | None = None
-    faults: frozenset[int] | None = None
+    flagged: frozenset[int] = frozenset()  # device indexes that the last report calls faulty
+    faults: frozenset[int] | None = None  # what of that is stored; None: not looked at yet
     indexes: tuple[int, ...] = ()
     reachable: bool = False
-    # replica -> (reports in a row that did not list it, last time it was listed)
-    missing: dict[str, int] = field(default_factory=dict)
-    seen: dict[str, datetime] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)  # replica -> reports in a row that did not list it
+    seen: dict[str, datetime] = field(default_factory=dict)  # replica -> when a report last listed it
 
     @property
     def node_id(self) -> int:
@@ -57,6 +56,9 @@ class Connection:
         self.reports += 1
         self.last_report_at = now
         self.listed = dict(report.replicas)
+        self.flagged = frozenset(
+            self.indexes[place] for place in np.flatnonzero(report.devices["flags"] & FLAG_FAULT).tolist()
+        )
         for name in self.listed:
             self.seen[name] = now
 

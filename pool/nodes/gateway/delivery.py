@@ -38,7 +38,9 @@ class Delivery:
         sweep_at = loop.time()
         while True:
             try:
-                await asyncio.wait_for(self._wake.wait(), max(0.0, sweep_at - loop.time()))
+                # not wait_for: on Python 3.11 it may swallow a cancellation
+                async with asyncio.timeout_at(sweep_at):
+                    await self._wake.wait()
                 due, self._woken = self._woken, set()
             except TimeoutError:
                 due, sweep_at = set(self._connections), loop.time() + SWEEP_S

@@ -32,15 +32,19 @@ class Doors:
     def __init__(self, database: DatabaseThread, stale_s: float) -> None:
         self._database, self._stale_s = database, stale_s
         self._queue: asyncio.Queue[Guest] = asyncio.Queue()
+        self._closed = False
 
     async def let_in(self, knock: Knock, reader: asyncio.StreamReader) -> Session:
         """Raises Refusal, InvalidInput, DatabaseError, EOFError."""
+        if self._closed:
+            raise EOFError("the gateway is stopping")
         answer: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait(Guest(knock, reader, answer))
         return await answer
 
     def close(self) -> None:
         """Whoever still waits is told that nobody lets it in here any more."""
+        self._closed = True
         while not self._queue.empty():
             guest = self._queue.get_nowait()
             if not guest.answer.done():

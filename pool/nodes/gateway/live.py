@@ -25,7 +25,10 @@ class Live:
     def __init__(self, url: str) -> None:
         # the library's own retries wait for seconds; ours is the next round
         once = Retry(NoBackoff(), 0)
-        self._client = valkey.Redis.from_url(url, socket_timeout=2, socket_connect_timeout=2, retry=once)
+        pool = valkey.BlockingConnectionPool.from_url(
+            url, max_connections=4, timeout=5, socket_timeout=2, socket_connect_timeout=2, retry=once
+        )
+        self._client = valkey.Redis(connection_pool=pool)
         self._listener = valkey.Redis.from_url(url, socket_connect_timeout=2, retry=once)
 
     async def put(self, values: Mapping[str, bytes]) -> bool:

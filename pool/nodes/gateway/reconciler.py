@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-import numpy as np
 import structlog
 from django.db import DatabaseError
 
 from console.common import clock
-from pool.agent.protocol import FLAG_FAULT, State
+from pool.agent.protocol import State
 from pool.nodes.gateway.connection import Connection
 from pool.nodes.gateway.database import DatabaseThread
 from pool.nodes.gateway.live import Live
-from pool.nodes.services import StaleSession, compare, lose_replica, set_faults, set_reachable
+from pool.nodes.services import StaleSession, compare, lose_replica, nodes_with_faults, set_faults, set_reachable
 
 log = structlog.get_logger(__name__)
 STRIKES = 2  # reports in a row that must miss a replica: the first may have crossed the start's confirmation
@@ -31,9 +30,8 @@ class Reconciler:
         difference = (await self._database.run(compare, {connection.node_id: connection.listed}))[connection.node_id]
         for replica in difference.unknown:
             connection.stop(replica, NOT_OURS)
-        proof_at = await self.proof_of(connection)
         for replica in difference.missing:
-            await self._lose(connection, replica, proof_at)
+            await self._lose(connection, replica, await self.proof_of(connection))
         self._blocked[connection] = set(difference.unknown)
         if connection.listed or difference.missing:
             log.info(
@@ -55,25 +53,27 @@ class Reconciler:
         for first in range(0, len(connections), BATCH):
             try:
                 await self._check(connections[first : first + BATCH])
+                await self._faults(connections[first : first + BATCH])
             except DatabaseError as error:
                 log.warning("nodes_not_reconciled", error=str(error))
 
     def forget(self, connection: Connection) -> None:
         self._blocked.pop(connection, None)
 
-    async def faults(self, connection: Connection, flags: np.ndarray) -> None:
+    async def _faults(self, batch: list[Connection]) -> None:
         """A device that turned faulty leaves the pool; one that recovered comes back."""
-        faulty = frozenset(connection.indexes[place] for place in np.flatnonzero(flags & FLAG_FAULT).tolist())
-        if faulty == connection.faults:
-            return
-        try:
-            changed = await self._database.run(set_faults, connection.node_id, faulty)
-        except DatabaseError as error:
-            log.warning("faults_not_stored", node=connection.session.name, error=str(error))
-            return
-        connection.faults = faulty
-        if changed:
-            log.warning("device_faults", node=connection.session.name, devices=sorted(faulty))
+        fresh = [connection.node_id for connection in batch if connection.faults is None]
+        marked = await self._database.run(nodes_with_faults, fresh) if fresh else set()
+        for connection in batch:
+            if connection.faults is None and connection.node_id not in marked:
+                connection.faults = frozenset()
+            flagged = connection.flagged
+            if flagged == connection.faults:
+                continue
+            changed = await self._database.run(set_faults, connection.node_id, flagged)
+            connection.faults = flagged
+            if changed:
+                log.warning("device_faults", node=connection.session.name, devices=sorted(flagged))
 
     async def _check(self, batch: list[Connection]) -> None:
         listed = {connection.node_id: dict(connection.listed) for connection in batch}

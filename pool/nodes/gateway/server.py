@@ -67,6 +67,8 @@ class Gateway:
             async with asyncio.TaskGroup() as group:
                 works = [group.create_task(work) for work in self._works()]
                 await self._stop.wait()
+                server.close()
+                self.entrance.close()
                 for work in works:
                     work.cancel()
         finally:
@@ -86,9 +88,9 @@ class Gateway:
 
     async def _shut(self, server: asyncio.Server) -> None:
         server.close()
+        self.entrance.close()
         for connection in list(self.connections.values()):
             connection.close()
-        self.entrance.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):
                 while self.connections:
@@ -150,18 +152,17 @@ class Gateway:
             kind, body = await protocol.read_frame(reader)
             said = parse(kind, body)
             if isinstance(said, Report):
-                await self._on_report(connection, said)
+                self._on_report(connection, said)
             elif isinstance(said, LogPiece):
                 await self.logroom.put(connection, said)
             else:
                 await self._on_news(connection, said)
 
-    async def _on_report(self, connection: Connection, report: Report) -> None:
+    def _on_report(self, connection: Connection, report: Report) -> None:
         connection.take(report, clock.now())
         self.measures.take(connection, report.devices)
         if self.life.may_renew():
             connection.send({"type": "lease", "seq": report.seq})
-        await self.reconciler.faults(connection, report.devices["flags"])
 
     async def _on_news(self, connection: Connection, message: dict[str, Any]) -> None:
         unknown_time = message["type"] != "ack" and message["age_us"] is None

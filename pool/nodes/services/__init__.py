@@ -1,6 +1,6 @@
 """Every write of this room."""
 
-from pool.nodes.services.devices import set_faults
+from pool.nodes.services.devices import nodes_with_faults, set_faults
 from pool.nodes.services.enrolment import Knock, Refusal, create_join_token, revoke_join_token
 from pool.nodes.services.life import lose_node, silent_nodes, stale_nodes
 from pool.nodes.services.logs import LogBook
@@ -33,6 +33,7 @@ __all__ = [
     "flush_reports",
     "lose_node",
     "lose_replica",
+    "nodes_with_faults",
     "open_session",
     "open_sessions",
     "prune_logs",

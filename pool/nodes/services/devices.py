@@ -11,6 +11,12 @@ from pool.inventory.services import set_device_state
 FAULT = "reported faulty by its agent"
 
 
+def nodes_with_faults(node_ids: Collection[int]) -> set[int]:
+    """Those of the nodes that have a device which an agent reported faulty."""
+    devices = Device.objects.filter(node_id__in=list(node_ids), state=Device.State.FAULTY, state_reason=FAULT)
+    return set(devices.values_list("node_id", flat=True))
+
+
 def set_faults(node_id: int, faulty: Collection[int]) -> int:
     """`faulty`: indexes of all devices that the agent flags now. Level-triggered; returns how many changed.
 
