@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -49,6 +49,7 @@ class NewToken(TokenRow):
         fields = [*TokenRow.Meta.fields, "token"]
 
 
+@extend_schema_serializer(component_name="Token")
 class TokenRequest(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=100)
     scopes = serializers.ListField(child=serializers.CharField(), help_text=", ".join(SCOPES))

@@ -1,6 +1,6 @@
 """The OpenAPI description, from what the views declare."""
 
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -53,17 +53,20 @@ class RoomSchema(AutoSchema):
     def get_response_serializers(self) -> Any:
         row = getattr(self.view, "row", None)
         if self.method == "GET" and row is not None and hasattr(self.view, "filters"):
-            return self._with_problems({200: row(many=True)})
-        return self._with_problems(super().get_response_serializers())
+            return {200: row(many=True)}
+        return super().get_response_serializers()
 
     def get_request_serializer(self) -> Any:
         return None if self.method == "GET" else super().get_request_serializer()
 
-    def _with_problems(self, responses: Any) -> Any:
-        if not isinstance(responses, dict):
-            responses = {200: responses}
+    def _get_response_bodies(self, direction: Literal["request", "response"] = "response") -> Any:
+        bodies = super()._get_response_bodies(direction)
         codes = [401, 403, 404, 422, 429] + ([400, 409, 413] if self.method == "POST" else [])
-        return {**responses, **{(code, MEDIA_TYPE): Problem for code in sorted(codes)}}
+        for code in sorted(codes):
+            bodies[str(code)] = self._get_response_for_code(  # type: ignore[no-untyped-call]
+                Problem, str(code), [MEDIA_TYPE], direction
+            )
+        return bodies
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 _ISOLATIONS = ["auto", "exclusive", "mig", "vgpu"]
@@ -41,12 +41,14 @@ class Resources(serializers.Serializer[Any]):
     replicas = serializers.IntegerField(required=False, default=1, min_value=1, max_value=4096)
 
 
+@extend_schema_serializer(component_name="Role")
 class RoleRequest(Resources):
     name = serializers.CharField(max_length=40)
     min_replicas = serializers.IntegerField(required=False, min_value=0)
     max_replicas = serializers.IntegerField(required=False, min_value=1)
 
 
+@extend_schema_serializer(component_name="Job")
 class JobRequest(Resources):
     """Resources stand here for a job of one role, or in each of `roles`."""
 

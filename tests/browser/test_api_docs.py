@@ -1,0 +1,23 @@
+"""The API reference in a real browser: it draws every operation and stays within the CSP."""
+
+from tests.browser.conftest import Open
+from tests.conftest import Actors
+
+
+def test_the_reference_draws_itself(open_page: Open, actors: Actors) -> None:
+    seen = open_page("/api/v1/docs", actors.users["member_a"])
+    seen.page.wait_for_selector(".opblock")
+    assert seen.page.locator(".opblock").count() >= 36
+    seen.page.locator(".opblock-summary").first.click()
+    seen.page.wait_for_selector(".opblock.is-open .parameters")
+    seen.assert_clean()
+
+
+def test_a_call_can_be_tried_out(open_page: Open, actors: Actors) -> None:
+    seen = open_page("/api/v1/docs", actors.users["member_a"])
+    block = seen.page.locator("#operations-me-me_retrieve")
+    block.locator(".opblock-summary").click()
+    block.get_by_role("button", name="Try it out").click()
+    block.get_by_role("button", name="Execute").click()
+    block.locator(".live-responses-table .response-col_status", has_text="200").wait_for()
+    seen.assert_clean()
