@@ -71,7 +71,7 @@ def _utilisation() -> Figure:
     bp = summary["utilisation_bp"] if summary else None
     note = _("no node reports") if bp is None else ""
     if summary and bp is not None:
-        note = _("%(some)s of %(all)s cards report") % {
+        note = _("%(some)s of %(all)s report") % {
             "some": formats.count(summary["reporting"]),
             "all": formats.count(summary["devices"]),
         }

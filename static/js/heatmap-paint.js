@@ -25,9 +25,8 @@ export class Painter {
     }
   }
 
-  // every cell, from nothing
+  // every cell
   all(values, table) {
-    this.pixels.fill(0);
     for (let i = 0; i < values.length; i++) this.cell(i, values[i], table);
     this.context.putImageData(this.image, 0, 0);
   }
