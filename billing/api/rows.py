@@ -1,12 +1,16 @@
 """How rows of this room read in answers."""
 
+from decimal import Decimal
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from billing.catalog.models import Price
+from billing.format import rounded
 from billing.invoices.models import Invoice, InvoiceLine
 from billing.metering.models import UsageRecord
+from billing.rating.amounts import digits
 
 API = "/api/v1"
 
@@ -63,9 +67,15 @@ class UsageRow(serializers.ModelSerializer[UsageRecord]):
         ]
 
 
+def _payable(amount: Decimal, currency: str) -> str:
+    """With the digits that the currency has: 30.00 CNY, 30 JPY."""
+    return str(rounded(amount, digits(currency)))
+
+
 class InvoiceRow(serializers.ModelSerializer[Invoice]):
     id = serializers.CharField(source="public_id")
     tenant = serializers.CharField(source="tenant.slug")
+    total = serializers.SerializerMethodField()
     links = serializers.SerializerMethodField()
 
     class Meta:
@@ -87,6 +97,9 @@ class InvoiceRow(serializers.ModelSerializer[Invoice]):
             "links",
         ]
 
+    def get_total(self, invoice: Invoice) -> str:
+        return _payable(invoice.total, invoice.currency)
+
     def get_links(self, invoice: Invoice) -> dict[str, str]:
         base = f"{API}/invoices/{invoice.public_id}"
         return {"self": base, "pdf": f"{base}/pdf", "csv": f"{base}/lines?format=csv"}
@@ -96,6 +109,7 @@ class LineRow(serializers.ModelSerializer[InvoiceLine]):
     id = serializers.CharField(source="public_id")
     project = serializers.CharField(source="project_name")
     model = serializers.CharField(source="model_name")
+    amount = serializers.SerializerMethodField()
 
     class Meta:
         model = InvoiceLine
@@ -112,12 +126,20 @@ class LineRow(serializers.ModelSerializer[InvoiceLine]):
             "amount",
         ]
 
+    def get_amount(self, line: InvoiceLine) -> str:
+        return _payable(line.amount, line.invoice.currency)
+
 
 class InvoiceDetail(InvoiceRow):
-    lines = LineRow(many=True)
+    lines = serializers.SerializerMethodField()
 
     class Meta(InvoiceRow.Meta):
         fields = [*InvoiceRow.Meta.fields, "lines"]
+
+    @extend_schema_field(LineRow(many=True))
+    def get_lines(self, invoice: Invoice) -> Any:
+        rows = invoice.lines.select_related("invoice").order_by("position")
+        return LineRow(rows, many=True).data
 
 
 class Money(serializers.Serializer[Any]):
