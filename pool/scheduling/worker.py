@@ -96,7 +96,13 @@ class SchedulerLoop(threading.Thread):
             self._news.wait(max(0.0, due - time.monotonic()))
         if self.lost:
             log.warning("scheduler_lease_lost", epoch=self.epoch)
+            self._end_process()
+
+    def _end_process(self) -> None:
+        """Until it works: a signal that comes before Celery has its own handlers in place is lost."""
+        while not self.stopping.is_set():
             os.kill(os.getpid(), signal.SIGTERM)
+            self.stopping.wait(3)
 
     def _renew(self) -> None:
         ttl = timedelta(seconds=settings.WEIR_LEASE_SECONDS)
