@@ -107,7 +107,8 @@ def _link(actor: Actor, entries: Sequence[Entry], chain_id: str, seq: int, head:
         text = _canonical(actor, entry, chain_id, seq, at.isoformat())
         digest = digest_of(previous, text)
         rows.append(
-            AuditEntry(
+            bulk.new(
+                AuditEntry,
                 chain_id=chain_id,
                 seq=seq,
                 at=at,

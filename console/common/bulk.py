@@ -8,12 +8,14 @@ each table takes one prepared executemany.
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from django.db import connection, models
+from django.db.models.base import ModelState
 
 Convert = Callable[[Any], Any]
+Row = TypeVar("Row", bound=models.Model)
 
 
 def insert(*groups: Sequence[models.Model]) -> None:
@@ -34,6 +36,44 @@ def insert(*groups: Sequence[models.Model]) -> None:
     for group in filled:
         for row in group:
             row._state.adding, row._state.db = False, connection.alias
+
+
+def new(model: type[Row], **values: Any) -> Row:
+    """An unsaved row for `insert`, without Model.__init__: that took a third of the time of a large batch.
+
+    `values` name fields; a foreign key is given by its object or by its `_id`. What is not named has its default.
+    """
+    row = model.__new__(model)
+    row._state = ModelState()
+    facts = row.__dict__
+    constant, made, relations = _defaults(model)
+    facts.update(constant)
+    for name, value in values.items():
+        attribute = relations.get(name)
+        if attribute is None:
+            facts[name] = value
+        else:
+            facts[attribute] = value.pk
+            row._state.fields_cache[name] = value
+    for name, default in made.items():
+        if name not in values:
+            facts[name] = default()
+    return row
+
+
+@lru_cache(maxsize=64)
+def _defaults(model: type[models.Model]) -> tuple[dict[str, Any], dict[str, Convert], dict[str, str]]:
+    """Constant defaults by attribute, defaults that are made anew for each row, and foreign keys by name."""
+    constant: dict[str, Any] = {}
+    made: dict[str, Any] = {}
+    relations: dict[str, str] = {}
+    for field in model._meta.concrete_fields:
+        if field.is_relation:
+            relations[field.name] = field.attname
+        if field.has_default() and callable(field.default):
+            made[field.attname] = field.default
+        constant[field.attname] = None if callable(field.default) else field.get_default()
+    return constant, made, relations
 
 
 def read_datetime(value: Any) -> datetime:

@@ -1,12 +1,14 @@
 """Opaque public ids: a prefix that names the kind, then 120 random bits. Nothing can be inferred from them."""
 
+import base64
 import secrets
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base 32, lower case
-_LENGTH = 24
+_RFC4648 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_CROCKFORD = b"0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing that reads like something else
+_TABLE = bytes.maketrans(_RFC4648, _CROCKFORD)
+_BYTES = 15  # 24 characters of base 32 without padding
 
 
 def make(prefix: str) -> str:
     """`job_` + 24 characters."""
-    bits = secrets.randbits(5 * _LENGTH)
-    return prefix + "_" + "".join(_ALPHABET[(bits >> (5 * i)) & 31] for i in range(_LENGTH))
+    return f"{prefix}_{base64.b32encode(secrets.token_bytes(_BYTES)).translate(_TABLE).decode()}"

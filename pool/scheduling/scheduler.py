@@ -27,8 +27,9 @@ from pool.scheduling.waiting import Waiting, WaitingList
 
 log = structlog.get_logger(__name__)
 
-BATCH = 128  # decisions a commit, at most
-BATCH_S = 0.02  # and no longer than this, so that the first of a batch does not wait for the last
+BATCH = 256  # decisions a commit, at most
+FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first job does not wait for the last
+LATER_S = 0.1  # the later ones share more
 RESYNC_S = 600.0
 _QUICK = Policy(explain=False)
 
@@ -79,7 +80,7 @@ class Scheduler:
         """Decide on each candidate once, committing as batches fill."""
         usage = self._usage()
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
-        began = time.perf_counter()
+        began, span = time.perf_counter(), FIRST_S
         for item in sorted(candidates, key=lambda waiting: waiting.order):
             if not self._may_try(item, usage):
                 continue
@@ -91,9 +92,9 @@ class Scheduler:
             holds = self.mirror.fleet.apply(choice.outcome, asked.tenant, asked.trust_group)
             self._count(item, holds, usage)
             batch.append((choice, holds))
-            if len(batch) >= self.batch or time.perf_counter() - began > BATCH_S:
+            if len(batch) >= self.batch or time.perf_counter() - began > span:
                 self._commit(batch)
-                batch, began = [], time.perf_counter()
+                batch, began, span = [], time.perf_counter(), LATER_S
         self._commit(batch)
 
     def explain(self, most: int = 4) -> None:

@@ -18,6 +18,9 @@ from pool.scheduling.pages import choices, form_spec, json_spec, panel
 from pool.scheduling.pages.form import JobForm
 from pool.scheduling.pages.job_list import may_submit
 
+# stand-ins while typing: a name and a command that are still missing are no errors yet
+_LENIENT = {"name": "job", "command": "true"}
+
 
 @dataclass(slots=True)
 class Draft:
@@ -56,7 +59,9 @@ def check(request: HttpRequest) -> HttpResponse:
     actor = _submitter(request)
     draft = _typed(request, actor, lenient=True)
     dry_run = _try(actor, draft) if draft.spec is not None else None
-    context = {"draft": draft, "form": draft.form, "panel": panel.of(dry_run), "fragment": True}
+    # what is still empty keeps whatever its field said: a refused form would lose its error otherwise
+    untouched = [name for name in _LENIENT if not request.POST.get(name, "").strip()]
+    context = {"draft": draft, "form": draft.form, "panel": panel.of(dry_run), "fragment": True, "untouched": untouched}
     return render(request, "scheduling/dry_run.html", context)
 
 
@@ -88,7 +93,7 @@ def _cloned(actor: Actor, public_id: str) -> dict[str, Any] | None:
 
 
 def _typed(request: HttpRequest, actor: Actor, lenient: bool = False) -> Draft:
-    """`lenient`: while typing, a name and a command that are still missing are no errors yet."""
+    """`lenient`: what _LENIENT names may still be missing."""
     data = request.POST.copy()
     mode = "json" if data.get("mode") == "json" else "form"
     if mode == "json":
@@ -96,8 +101,8 @@ def _typed(request: HttpRequest, actor: Actor, lenient: bool = False) -> Draft:
         spec, errors = json_spec.load(text)
         return Draft("json", _form(actor, {}, None), text, spec, errors)
     if lenient:
-        data["name"] = data.get("name", "").strip() or "job"
-        data["command"] = data.get("command", "").strip() or "true"
+        for name, stand_in in _LENIENT.items():
+            data[name] = data.get(name, "").strip() or stand_in
     form = _form(actor, {}, data)
     spec = form_spec.to_spec(form.cleaned_data) if form.is_valid() else None
     return Draft("form", form, json_spec.dump(spec or json_spec.EXAMPLE), spec)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import F, Q
 
+from console.common import bulk
 from pool.scheduling.models import NodeCommand, Replica, ReplicaState
 
 RESEND_AFTER = timedelta(seconds=10)
@@ -14,8 +15,8 @@ _Kind, _State = NodeCommand.Kind, NodeCommand.State
 
 def new_command(replica: Replica, kind: str, payload: dict[str, Any], epoch: int, now: datetime) -> NodeCommand:
     """An unsaved command; the caller stores it in the transaction of the state change."""
-    return NodeCommand(
-        node_id=replica.node_id, replica=replica, kind=kind, payload=payload, epoch=epoch, created_at=now
+    return bulk.new(
+        NodeCommand, node_id=replica.node_id, replica=replica, kind=kind, payload=payload, epoch=epoch, created_at=now
     )
 
 

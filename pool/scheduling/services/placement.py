@@ -1,7 +1,7 @@
 """Makes decisions durable: many in one transaction, fenced by the scheduler's epoch."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from console.audit import services as audit
 from console.common import bulk, lease
 from console.common.actor import system
 from console.common.errors import Conflict
-from pool.engine.types import Placed, Refused
+from pool.engine.types import Placed, Refused, ScoreParts
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
@@ -19,6 +19,7 @@ from pool.scheduling.models import Allocation, Attempt, Decision, Interval, Job,
 from pool.scheduling.services import rows
 from pool.scheduling.waiting import Waiting
 
+_SCORE_FIELDS = tuple(field.name for field in fields(ScoreParts))
 _SCHEDULER = system("scheduler")
 
 
@@ -98,7 +99,9 @@ def _store(kept: list[Choice], facts: Facts, epoch: int, now: datetime) -> list[
     for choice in kept:
         job = choice.job
         decision = _decision(choice, epoch, now)
-        attempt = Attempt(job_id=job.pk, number=job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now)
+        attempt = bulk.new(
+            Attempt, job_id=job.pk, number=job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now
+        )
         pairs = rows.replica_rows(job, attempt, _placed(choice), now)
         held = [row for pair in pairs for row in rows.allocation_rows(job, pair, epoch, now)]
         decisions.append(decision)
@@ -127,7 +130,8 @@ def _placed(choice: Choice) -> Placed:
 
 
 def _decision(choice: Choice, epoch: int, now: datetime) -> Decision:
-    return Decision(
+    return bulk.new(
+        Decision,
         job_id=choice.job.pk,
         at=now,
         placed=isinstance(choice.outcome, Placed),
@@ -142,8 +146,8 @@ def reasons_of(outcome: Placed | Refused | Limit) -> dict[str, Any]:
     """The reasons as JSON: score parts of winner and runner-up, or filter counts and changes."""
     if isinstance(outcome, Placed):
         return {
-            "score": asdict(outcome.score),
-            "runner_up": asdict(outcome.runner_up) if outcome.runner_up else None,
+            "score": _score(outcome.score),
+            "runner_up": _score(outcome.runner_up) if outcome.runner_up else None,
             "considered": outcome.considered,
         }
     if isinstance(outcome, Limit):
@@ -156,9 +160,14 @@ def reasons_of(outcome: Placed | Refused | Limit) -> dict[str, Any]:
     }
 
 
+def _score(parts: ScoreParts) -> dict[str, Any]:
+    return {name: getattr(parts, name) for name in _SCORE_FIELDS}
+
+
 def _placed_event(choice: Choice, now: datetime) -> JobEvent:
     replicas = _placed(choice).replicas
-    return JobEvent(
+    return bulk.new(
+        JobEvent,
         job_id=choice.job.pk,
         at=now,
         kind="placed",

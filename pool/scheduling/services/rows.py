@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from console.common import bulk
 from pool.engine.types import DevicePlacement, Placed, ReplicaPlacement
 from pool.scheduling.facts import DeviceFacts, Facts
 from pool.scheduling.models import Allocation, Attempt, Interval, NodeCommand, Replica
@@ -22,7 +23,8 @@ def replica_rows(job: Waiting, attempt: Attempt, placed: Placed, now: datetime) 
     parts = sorted(placed.replicas, key=lambda part: (order[part.role], part.rank))
     return [
         (
-            Replica(
+            bulk.new(
+                Replica,
                 attempt=attempt,
                 job_id=job.pk,
                 role_id=job.role_ids[part.role],
@@ -48,7 +50,8 @@ def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iter
         "created_at": now,
     }
     for device in part.devices:
-        yield Allocation(
+        yield bulk.new(
+            Allocation,
             device_id=device.device_key,
             isolation=device.isolation,
             share_bp=device.share_bp,
@@ -59,7 +62,9 @@ def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iter
             **common,
         )
     if part.cpu_milli or part.host_memory_mib:
-        yield Allocation(isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common)
+        yield bulk.new(
+            Allocation, isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common
+        )
 
 
 def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval:
@@ -71,7 +76,8 @@ def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval
     part = part_of(
         device.mig_family, allocation.mig_profile, allocation.share_bp, allocation.memory_mib, device.memory_mib
     )
-    return Interval(
+    return bulk.new(
+        Interval,
         allocation=allocation,
         started_at=allocation.created_at,
         job_id=job.pk,
