@@ -16,6 +16,14 @@ document.body.addEventListener("htmx:beforeRequest", (event) => {
   if (polls && document.hidden) event.preventDefault();
 });
 
+// a refresh never closes a menu that someone is reading, nor takes a field away from under their typing
+const busy = (element) => element.querySelector("details[data-menu][open], .menu-panel :focus") !== null;
+for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) {
+  document.body.addEventListener(name, (event) => {
+    if (busy(event.detail.target)) event.detail.shouldSwap = false;
+  });
+}
+
 // errors of background requests are said, never swallowed
 document.body.addEventListener("htmx:sendError", () => document.body.toggleAttribute("data-offline", true));
 document.body.addEventListener("htmx:afterOnLoad", () => document.body.toggleAttribute("data-offline", false));

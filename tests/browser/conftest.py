@@ -128,6 +128,7 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
         width: int = 1440,
         height: int = 900,
         scripts: bool = True,
+        prepare: Callable[[Page], object] | None = None,
     ) -> Seen:
         context = chromium.new_context(
             viewport={"width": width, "height": height},
@@ -150,6 +151,8 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
         page.on("console", lambda message: _note(seen, message))
         page.on("pageerror", lambda error: seen.errors.append(f"uncaught: {error}"))
         page.on("request", lambda request: _foreign(seen, request, server))
+        if prepare is not None:
+            prepare(page)
         response = page.goto(server + path)
         assert response is not None
         assert response.status < 500, f"{path} answered {response.status}"

@@ -65,6 +65,8 @@ def test_errors_keep_what_was_typed(open_page: Open, member: User) -> None:
     page.get_by_label("Command").fill("python train.py")
     page.get_by_role("button", name="Submit job").click()
     expect(page.locator("#id_name_error")).not_to_have_text("")
+    expect(page.locator("#dry-run")).to_contain_text("Would start at once")  # the live check came, and left it
+    expect(page.locator("#id_name_error")).not_to_have_text("")
     assert page.get_by_label("Command").input_value() == "python train.py"
     assert page.get_by_label("Name").get_attribute("aria-invalid") == "true"
     assert Job.objects.count() == 0
@@ -154,3 +156,29 @@ def test_cancel_asks_first(open_page: Open, member: User) -> None:
     assert job.state == JobState.QUEUED
     page.get_by_role("button", name="Yes, cancel it").click()
     expect(page.locator("#job-live")).to_contain_text("Cancelled")
+
+
+def test_a_refresh_leaves_an_open_menu_alone(open_page: Open, member: User) -> None:
+    job = factories.make_job(member.memberships.get().tenant, name="read-me")
+    page = open_page(f"/jobs/{job.public_id}/", member).page
+    page.locator("summary", has_text="Priority").click()
+    page.get_by_label("Higher waits less").fill("42")
+    with page.expect_response(lambda answer: answer.url.endswith(f"/jobs/{job.public_id}/")):
+        page.evaluate("document.getElementById('job-live').dispatchEvent(new CustomEvent('job:changed'))")
+    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+    assert page.get_by_label("Higher waits less").input_value() == "42"
+    page.get_by_role("button", name="Set priority").click()
+    expect(page.locator("#messages")).to_contain_text("The priority is now 42")
+
+
+def test_output_is_polled_where_no_websocket_passes(open_page: Open, member: User, sweep: Sweep) -> None:
+    job = factories.make_job(member.memberships.get().tenant, name="behind-a-proxy")
+    sweep()
+    replica = Replica.objects.get(job=job)
+    services.replica_started(replica.public_id, received_at=clock.now())
+    page = open_page(
+        f"/jobs/{job.public_id}/", member, prepare=lambda page: page.route_web_socket("**", lambda ws: ws.close())
+    ).page
+    expect(page.locator("[data-log-status]")).to_contain_text("by polling")
+    LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=b"all the same\n", at=clock.now())
+    expect(page.locator("#log")).to_contain_text("all the same")

@@ -132,8 +132,10 @@ def test_the_check_puts_errors_beside_their_fields(as_: As) -> None:
     data = {"gpu_mode": "share", "gpu_share": "7"}
     html = as_("member_a").post(CHECK, data, headers=HX).content.decode()
     assert 'id="id_gpu_share_error" hx-swap-oob="true">Write a share' in html
-    # a name that is not typed yet is no error while typing
-    assert 'id="id_name_error" hx-swap-oob="true"></p>' in html
+    # a name that is not typed yet is no error while typing, and an error that a refusal left there stays
+    assert 'id="id_name_error"' not in html
+    typed = as_("member_a").post(CHECK, {**data, "name": "train"}, headers=HX).content.decode()
+    assert 'id="id_name_error" hx-swap-oob="true"></p>' in typed
 
 
 def test_check_without_javascript_keeps_the_input(as_: As) -> None:
