@@ -20,12 +20,10 @@ from pathlib import Path
 import redis
 
 ROOT = Path(__file__).resolve().parents[2]
-NODES, DEVICES = 1280, 8
+NODES, DEVICES = int(os.environ.get("NODES", "1280")), 8
 WINDOWS, WINDOW = 5, 15.0
 CPU_REFERENCE, WRITE_REFERENCE = 40.0, 2.0
 TICKS = os.sysconf("SC_CLK_TCK")
-# what telemetry writes; the rest of the line is joins and reads
-WRITES = ("flush_reports", "store_rollups", "set_reachable")
 
 
 def cpu_seconds(pid: int) -> float:
@@ -91,10 +89,14 @@ def timings(log: str) -> dict[str, dict[str, float]]:
     worst: dict[str, dict[str, float]] = {}
     asked = [number for number, line in enumerate(lines) if line.get("asked")]
     for line in lines[asked[0] + 1 : asked[1] + 1]:
-        for name, values in line["database_ms"].items():
+        for name, values in [*line["calls_ms"].items(), *_marked(line["writes_ms"])]:
             if name not in worst or values["longest"] > worst[name]["longest"]:
                 worst[name] = values
     return worst
+
+
+def _marked(writes: dict[str, dict[str, float]]) -> list[tuple[str, dict[str, float]]]:
+    return [(f"{name} (write)", values) for name, values in writes.items()]
 
 
 def main() -> None:
@@ -115,10 +117,11 @@ def main() -> None:
     print(f"gateway CPU, % of a core: median {statistics.median(windows):.1f} (reference {CPU_REFERENCE:.0f})")
     print("  windows: " + ", ".join(f"{value:.1f}" for value in windows))
     for label, values in sorted(worst.items()):
-        mark = "write" if label in WRITES else "     "
-        print(f"{mark} {label:18} median {values['median']:6.2f} ms  longest {values['longest']:6.2f} ms")
-    longest = max(worst[label]["longest"] for label in WRITES if label in worst)
-    print(f"longest write transaction: {longest:.2f} ms (reference {WRITE_REFERENCE:.0f})")
+        numbers = ", ".join(f"{name} {values[name]:.2f} ms" for name in ("median", "p99", "longest"))
+        print(f"  {label:24} {values['count']:5} times: {numbers}")
+    writes = [values for label, values in worst.items() if label.endswith("(write)")]
+    p99, longest = (max(values[name] for values in writes) for name in ("p99", "longest"))
+    print(f"write transactions: p99 {p99:.2f} ms, longest {longest:.2f} ms (reference {WRITE_REFERENCE:.0f})")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,38 @@
 """The event loop's way to the database: few threads, each with its own connection, so that the loop never waits."""
 
 import asyncio
+import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import DatabaseError, close_old_connections, connection, connections
 
 P = ParamSpec("P")
 T = TypeVar("T")
 KEPT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Milliseconds, of calls of one name."""
+def summary(took: list[float]) -> dict[str, float]:
+    """Of milliseconds: how many, median, 99th percentile, longest."""
+    ordered = sorted(took)
+    return {
+        "count": len(ordered),
+        "median": round(ordered[len(ordered) // 2], 2),
+        "p99": round(ordered[int(len(ordered) * 0.99)], 2),
+        "longest": round(ordered[-1], 2),
+    }
 
-    count: int
-    median: float
-    longest: float
+
+def checkpoint() -> bool:
+    """Moves what it can of SQLite's write-ahead log into the database, waiting for nobody. False: not SQLite."""
+    if connection.vendor != "sqlite":
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    return True
 
 
 class DatabaseThread:
@@ -30,18 +41,17 @@ class DatabaseThread:
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{name}")
         self._took: defaultdict[str, list[float]] = defaultdict(list)
+        self._told: object = None
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Raises what `work` raises."""
         call = self._call
         return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: call(work, *args, **kwargs))
 
-    def timings(self) -> dict[str, Timing]:
-        """Since the last time they were read."""
+    def timings(self) -> dict[str, list[float]]:
+        """Milliseconds of each call by the function's name, since they were last asked for."""
         took, self._took = self._took, defaultdict(list)
-        return {
-            name: Timing(len(values), sorted(values)[len(values) // 2], max(values)) for name, values in took.items()
-        }
+        return dict(took)
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._pool, connections.close_all)
@@ -49,6 +59,7 @@ class DatabaseThread:
 
     def _call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         close_old_connections()
+        self._leave_checkpoints_to_the_keeper()
         started = time.perf_counter()
         try:
             return work(*args, **kwargs)
@@ -57,3 +68,9 @@ class DatabaseThread:
             if len(values) < KEPT:
                 values.append((time.perf_counter() - started) * 1000)
             close_old_connections()
+
+    def _leave_checkpoints_to_the_keeper(self) -> None:
+        if self._told is not connection.connection and connection.vendor == "sqlite":
+            with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
+                cursor.execute("PRAGMA wal_autocheckpoint=0")
+            self._told = connection.connection

@@ -41,16 +41,18 @@ class Delivery:
                 # not wait_for: on Python 3.11 it may swallow a cancellation
                 async with asyncio.timeout_at(sweep_at):
                     await self._wake.wait()
-                due, self._woken = self._woken, set()
+                due: set[int] | None = self._woken
+                self._woken = set()
             except TimeoutError:
-                due, sweep_at = set(self._connections), loop.time() + SWEEP_S
+                due, sweep_at = None, loop.time() + SWEEP_S
             self._wake.clear()
             try:
-                await self._deliver(due)
+                await self._deliver(await self._database.run(open_nodes) if due is None else due)
             except DatabaseError as error:
                 log.warning("commands_not_read", error=str(error))
 
-    async def _deliver(self, node_ids: set[int]) -> None:
+    async def _deliver(self, nodes: set[int]) -> None:
+        node_ids = nodes & self._connections.keys()
         while node_ids:
             claim = uuid.uuid4().hex
             commands = await self._database.run(claim_commands, list(node_ids), claim, clock.now(), LIMIT)
@@ -68,6 +70,12 @@ class Delivery:
         except ProtocolError as error:
             log.error("command_not_sendable", command=command.public_id, error=str(error))
             await self._database.run(fail_command, command, f"the start command cannot be sent: {error}")
+
+
+def open_nodes() -> set[int]:
+    """Nodes with a command that was not confirmed: few, however many nodes there are."""
+    states = [NodeCommand.State.PENDING, NodeCommand.State.SENT]
+    return set(NodeCommand.objects.filter(state__in=states).values_list("node_id", flat=True).distinct())
 
 
 def message_of(command: NodeCommand) -> dict[str, object]:

@@ -15,7 +15,7 @@ from pool.nodes.services import flush_reports, lose_node, set_reachable, silent_
 from pool.nodes.services.life import Silent, known_proofs
 
 log = structlog.get_logger(__name__)
-BATCH = 64  # rows of one transaction, so that it stays short
+BATCH = 48  # rows of one transaction, so that it stays short
 
 
 class Life:

@@ -20,7 +20,7 @@ from pool.nodes.services import store_rollups
 
 log = structlog.get_logger(__name__)
 PERIOD_S = 60
-BATCH = 25  # rows of one transaction, so that it stays short
+BATCH = 12  # rows of one transaction, so that it stays short
 PAUSE_S = 0.05
 
 

@@ -14,7 +14,7 @@ from pool.agent import protocol
 from pool.agent.protocol import LogPiece, ProtocolError, Report
 from pool.nodes.frames import run_frames
 from pool.nodes.gateway.connection import Connection, Hello, parse, read_hello, refuse
-from pool.nodes.gateway.database import DatabaseThread
+from pool.nodes.gateway.database import DatabaseThread, checkpoint, summary
 from pool.nodes.gateway.delivery import Delivery
 from pool.nodes.gateway.doors import Doors
 from pool.nodes.gateway.life import Life
@@ -24,11 +24,12 @@ from pool.nodes.gateway.measures import Measures
 from pool.nodes.gateway.newsroom import Newsroom
 from pool.nodes.gateway.reconciler import Reconciler
 from pool.nodes.options import GatewayOptions
-from pool.nodes.services import Knock, close_session
+from pool.nodes.services import Knock, close_session, take_times
 
 log = structlog.get_logger(__name__)
 ROUND_S = 1.0
 STATS_S = 60.0
+CHECKPOINT_S = 60.0
 
 
 class Gateway:
@@ -41,8 +42,8 @@ class Gateway:
         self.port = options.port
         self._stop = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
-        # three lines to the database: ends of work must not wait behind output, nor joins hold up either
-        self.urgent, self.bulk, self.doors = (DatabaseThread(name) for name in ("urgent", "bulk", "doors"))
+        # lines to the database: ends of work must not wait behind output, nor joins hold up either
+        self.urgent, self.bulk, self.doors, self.keeper = map(DatabaseThread, ("urgent", "bulk", "doors", "keeper"))
         self.live = Live(valkey_url)
         self.newsroom = Newsroom(self.urgent, self._tell_job)
         self.delivery = Delivery(self.urgent, self.connections)
@@ -83,6 +84,7 @@ class Gateway:
             self._rounds(),
             self._listen_for_commands(),
             self._tell_stats(),
+            self._keep_log_short(),
         ]
         return [*works, run_frames(self._stop)] if self._frames else works
 
@@ -95,7 +97,7 @@ class Gateway:
             async with asyncio.timeout(5):
                 while self.connections:
                     await asyncio.sleep(0.01)
-        for thread in (self.urgent, self.bulk, self.doors):
+        for thread in (self.urgent, self.bulk, self.doors, self.keeper):
             await thread.close()
         await self.live.close()
 
@@ -194,6 +196,12 @@ class Gateway:
         async for node_ids in self.live.wakes():
             self.delivery.wake(node_ids)
 
+    async def _keep_log_short(self) -> None:
+        """Moves SQLite's write-ahead log into the database in a thread where nobody waits for it: otherwise some
+        commit of ours pays for it. Not often: the first write after each time waits for the disk as well."""
+        while await self.keeper.run(checkpoint):
+            await asyncio.sleep(CHECKPOINT_S)
+
     async def _tell_stats(self) -> None:
         while True:
             await asyncio.sleep(STATS_S)
@@ -201,12 +209,10 @@ class Gateway:
 
     def tell_stats(self, *, asked: bool = False) -> None:
         """One line with how long the database took since the last such line, in milliseconds."""
-        longest = {
-            name: {"count": timing.count, "median": round(timing.median, 2), "longest": round(timing.longest, 2)}
-            for thread in (self.urgent, self.bulk, self.doors)
-            for name, timing in thread.timings().items()
-        }
-        log.info("gateway_stats", nodes=len(self.connections), asked=asked, database_ms=longest)
+        threads = (self.urgent, self.bulk, self.doors)
+        waited = {name: summary(took) for thread in threads for name, took in thread.timings().items()}
+        held = {name: summary(values) for name, values in take_times().items()}
+        log.info("gateway_stats", nodes=len(self.connections), asked=asked, calls_ms=waited, writes_ms=held)
 
     def _tell_job(self, job: str) -> None:
         task = asyncio.create_task(self.live.tell_job(job))

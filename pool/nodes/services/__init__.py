@@ -16,6 +16,7 @@ from pool.nodes.services.sessions import (
     open_sessions,
     set_reachable,
 )
+from pool.nodes.services.short import take_times
 
 __all__ = [
     "Knock",
@@ -45,4 +46,5 @@ __all__ = [
     "silent_nodes",
     "stale_nodes",
     "store_rollups",
+    "take_times",
 ]

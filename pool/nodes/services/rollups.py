@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connection
 from django.db.models import Q, QuerySet
 
 from pool.nodes.models import JoinToken, LogChunk, NodeRollup
+from pool.nodes.services.short import write_at_once
 from pool.scheduling.states import JOB_FINAL
 
 KEEP_ROLLUPS = timedelta(days=14)
@@ -22,7 +24,12 @@ def never() -> bool:
 
 def store_rollups(rows: Sequence[NodeRollup]) -> None:
     """Unsaved rows of one period; those that are there already stay as they are. Keep batches small."""
-    NodeRollup.objects.bulk_create(rows, ignore_conflicts=True)
+    adapt = connection.ops.adapt_datetimefield_value
+    places = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
+    columns = "node_id, period_s, starts_at, payload"
+    statement = f"INSERT INTO nodes_noderollup ({columns}) VALUES {places} ON CONFLICT DO NOTHING"  # noqa: S608
+    values = [v for row in rows for v in (row.node_id, row.period_s, adapt(row.starts_at), row.payload)]
+    write_at_once("store_rollups", statement, values)
 
 
 def prune_rollups(now: datetime, stop: Stop = never) -> int:

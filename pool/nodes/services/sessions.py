@@ -13,6 +13,7 @@ from pool.inventory import ports
 from pool.inventory.models import Node
 from pool.nodes.models import Agent
 from pool.nodes.services.enrolment import Admission, Knock, admit
+from pool.nodes.services.short import write_at_once
 from pool.scheduling.models import NodeCommand
 
 
@@ -93,10 +94,14 @@ def hold_session(node_id: int, session: int) -> None:
 
 def flush_reports(seen: Sequence[tuple[datetime, int, int]]) -> None:
     """Rows of (last report, node id, session): the durable floor of what Valkey knows exactly."""
-    statement = "UPDATE nodes_agent SET last_report_at = %s WHERE node_id = %s AND session = %s"
     adapt = connection.ops.adapt_datetimefield_value
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.executemany(statement, [(adapt(at), node_id, session) for at, node_id, session in seen])
+    rows = ", ".join(["(%s, %s, %s)"] * len(seen))
+    statement = (
+        f"UPDATE nodes_agent SET last_report_at = news.column1 FROM (VALUES {rows}) AS news WHERE"  # noqa: S608
+        " nodes_agent.node_id = news.column2 AND nodes_agent.session = news.column3"
+    )
+    values = [value for at, node_id, session in seen for value in (adapt(at), node_id, session)]
+    write_at_once("flush_reports", statement, values)
 
 
 def set_reachable(node_ids: Sequence[int], reachable: bool) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import ssl
+import sys
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ class Command(BaseCommand):
 
 
 async def _serve(*, frames: bool) -> None:
+    sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
     gateway = Gateway(from_settings(), settings.REDIS_URL, frames=frames)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, gateway.stop)
