@@ -93,7 +93,7 @@ def test_a_thousand_concurrent_retries_make_one_job(api: Callable[..., Api]) -> 
             statuses[answer.status_code] += 1
             if answer.status_code == 201:
                 bodies.add(answer.content)
-        connection.close()
+            connection.close()  # as a server does after each request
 
     threads = [threading.Thread(target=retry, args=[member]) for member in members]
     for thread in threads:
