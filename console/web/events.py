@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 import orjson
+from django.db.models import Max, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,7 @@ from pool.scheduling.models import JobEvent
 from pool.scheduling.pages import words
 
 _SHOWN = 9
-_READ = 60
+_READ = 5_000  # the newest events looked at: in a pool where all goes well the search must end somewhere
 # the everyday life of a job is on its own page; an overview tells what somebody may want to act on
 _NOTABLE = ("replica_lost", "expired", "requeued", "retried", "cancelled")
 
@@ -40,14 +40,11 @@ def latest(actor: Actor) -> list[Event]:
 
 
 def _of_jobs(actor: Actor) -> list[Event]:
-    rows = queries.recent_events(actor, _READ)
-    return [_job_event(row) for row in islice(filter(_is_notable, rows), _SHOWN)]
-
-
-def _is_notable(row: JobEvent) -> bool:
-    if row.kind == "finished":
-        return str(row.params.get("state")) != "succeeded"
-    return row.kind in _NOTABLE
+    newest = JobEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    rows = queries.recent_events(actor, None).filter(
+        Q(kind__in=_NOTABLE) | Q(kind="finished") & ~Q(params__state="succeeded"), pk__gt=newest - _READ
+    )
+    return [_job_event(row) for row in rows[:_SHOWN]]
 
 
 def _job_event(row: JobEvent) -> Event:

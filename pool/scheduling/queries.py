@@ -114,10 +114,10 @@ def timeline(actor: Actor, job: Job) -> QuerySet[JobEvent]:
     return JobEvent.objects.filter(own(actor, "job__tenant"), job=job).order_by("id")
 
 
-def recent_events(actor: Actor, limit: int = 20) -> QuerySet[JobEvent]:
-    """What happened lately in all jobs that the actor may see."""
-    rows = JobEvent.objects.filter(own(actor, "job__tenant")).select_related("job__tenant")
-    return rows.order_by("-id")[:limit]
+def recent_events(actor: Actor, limit: int | None = 20) -> QuerySet[JobEvent]:
+    """What happened lately in all jobs that the actor may see; `limit` None: to be filtered further."""
+    rows = JobEvent.objects.filter(own(actor, "job__tenant")).select_related("job__tenant").order_by("-id")
+    return rows if limit is None else rows[:limit]
 
 
 def counts(actor: Actor) -> dict[str, int]:
