@@ -184,7 +184,7 @@ class Replica:
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         with contextlib.suppress(OSError, ValueError):
-            while line := await reader.readline():
+            while self.exit is None and (line := await reader.readline()):
                 self._on_event(json.loads(line))
         if self._writer is not None:
             self._writer.close()
