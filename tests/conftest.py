@@ -76,9 +76,7 @@ class Actors:
 @pytest.fixture
 def actors(db: None) -> Actors:
     a, b = factories.make_tenant("aurora"), factories.make_tenant("boreal")
-    users = {
-        role: factories.make_user(f"{role}@example.test", role) for role in ("operator", "finance", "auditor")
-    }
+    users = {role: factories.make_user(f"{role}@example.test", role) for role in ("operator", "finance", "auditor")}
     for role in ("owner", "member", "viewer", "billing"):
         users[f"{role}_a"] = factories.make_member(a, role, f"{role}@aurora.test")
     for role in ("owner", "member"):

@@ -18,9 +18,7 @@ KNOWN = {
 
 def make_user(email: str = "", role: str = "") -> User:
     email = email or f"user{next(_numbers)}@example.test"
-    return User.objects.create_user(
-        username=email, email=email, password="a long pass phrase 1", platform_role=role
-    )
+    return User.objects.create_user(username=email, email=email, password="a long pass phrase 1", platform_role=role)
 
 
 def make_tenant(slug: str = "", **more: Any) -> Tenant:

@@ -12,6 +12,6 @@ if os.environ.get("WEIR_TEST_HOME_OF") != str(os.getpid()):
     os.environ["DJANGO_SETTINGS_MODULE"] = "console.settings"  # what processes started by tests use
     atexit.register(shutil.rmtree, os.environ["WEIR_HOME"], ignore_errors=True)
 
-from console.settings import *  # noqa: E402, F403
+from console.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # speed; strength is Django's own concern

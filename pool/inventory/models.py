@@ -9,9 +9,7 @@ from console.common import ids
 
 
 class Site(models.Model):
-    public_id = models.CharField(
-        max_length=40, unique=True, default=partial(ids.make, "site"), editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "site"), editable=False)
     name = models.CharField(max_length=64, unique=True)
     provider = models.CharField(max_length=64, default="own")
     residency = models.CharField(max_length=2, default="CN")  # ISO 3166-1: the law that data there is under
@@ -33,9 +31,7 @@ class Domain(models.Model):
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="domains")
     kind = models.CharField(max_length=8, choices=Kind.choices)
     name = models.CharField(max_length=64)
-    parent = models.ForeignKey(
-        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="children"
-    )
+    parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="children")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["site", "kind", "name"], name="domain_once_per_site")]
@@ -63,9 +59,7 @@ class Node(models.Model):
         CORDONED = "cordoned", _("Cordoned")
         DRAINING = "draining", _("Draining")
 
-    public_id = models.CharField(
-        max_length=40, unique=True, default=partial(ids.make, "node"), editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "node"), editable=False)
     name = models.CharField(max_length=120, unique=True)
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="nodes")
     pod = models.ForeignKey(Domain, null=True, blank=True, on_delete=models.PROTECT, related_name="+")

@@ -17,8 +17,7 @@ SQLITE = [
     Trigger(
         "weir_device_version",
         "inventory_device",
-        f"AFTER UPDATE OF {_DEVICE_COLUMNS} ON inventory_device "
-        f"BEGIN {_BUMP.format(row='NEW', column='node_id')} END",
+        f"AFTER UPDATE OF {_DEVICE_COLUMNS} ON inventory_device BEGIN {_BUMP.format(row='NEW', column='node_id')} END",
     ),
     Trigger(
         "weir_device_added",

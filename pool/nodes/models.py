@@ -10,9 +10,7 @@ from console.common import ids
 class JoinToken(models.Model):
     """Lets an agent in. Only the SHA-256 is kept. `nodes_pattern` is a prefix of the node names it may join."""
 
-    public_id = models.CharField(
-        max_length=40, unique=True, default=partial(ids.make, "join"), editable=False
-    )
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "join"), editable=False)
     digest = models.CharField(max_length=64, unique=True)
     site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+")
     name_prefix = models.CharField(max_length=120, blank=True, default="")
@@ -32,9 +30,7 @@ class Agent(models.Model):
     credential_digest = models.CharField(max_length=64)  # SHA-256 of what it was given when it joined
     version = models.CharField(max_length=32, blank=True, default="")
     driver = models.CharField(max_length=32, blank=True, default="")
-    session = models.BigIntegerField(
-        default=0
-    )  # raised at each connection: late news of an old one is refused
+    session = models.BigIntegerField(default=0)  # raised at each connection: late news of an old one is refused
     connected = models.BooleanField(default=False)
     # written in small batches, not with each report: Valkey has the exact time, this is the durable floor
     last_report_at = models.DateTimeField(null=True)

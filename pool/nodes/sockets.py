@@ -68,10 +68,7 @@ def _session_users(keys: set[str]) -> dict[str, User]:
         data = session.get_decoded()
         if SESSION_KEY in data:
             sessions[session.session_key] = (int(data[SESSION_KEY]), str(data.get(HASH_SESSION_KEY, "")))
-    users = {
-        user.pk: user
-        for user in User.objects.filter(pk__in={pk for pk, _ in sessions.values()}, is_active=True)
-    }
+    users = {user.pk: user for user in User.objects.filter(pk__in={pk for pk, _ in sessions.values()}, is_active=True)}
     return {
         key: users[pk]
         for key, (pk, proof) in sessions.items()

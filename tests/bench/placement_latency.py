@@ -93,7 +93,8 @@ Project.objects.get_or_create(tenant=tenant, slug="default", defaults={"name": "
 queue, _ = Queue.objects.get_or_create(tenant=tenant, name="default")
 user, _ = User.objects.get_or_create(username="bench", email="bench@example.test", platform_role="operator")
 Membership.objects.get_or_create(user=user, tenant=tenant, role="member")
-_, secret = tenants.create_token(actor_for_user(user), name="bench", scopes=["jobs:read", "jobs:write", "fleet:read"], days=1)
+scopes = ["jobs:read", "jobs:write", "fleet:read"]
+_, secret = tenants.create_token(actor_for_user(user), name="bench", scopes=scopes, days=1)
 print(json.dumps({"join": join, "token": secret, "queue": queue.public_id}))
 """
 
@@ -224,9 +225,9 @@ def browse(stack: Stack, count: int, stop: threading.Event) -> list[int]:
 
 def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> float:
     """Seconds from the release of a held queue until `count` jobs are placed durably."""
+    from console.common.actor import system
     from pool.scheduling import services
     from pool.scheduling.models import Queue
-    from console.common.actor import system
 
     Queue.objects.filter(public_id=stack.queue).update(state="held")
     time.sleep(2.5)  # the scheduler reads queues once a second

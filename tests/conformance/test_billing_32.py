@@ -27,5 +27,6 @@ def test_the_clock_stops_at_the_last_proof_of_life(actors: Actors) -> None:
     assert invoice.total == Decimal("19.00")
     assert invoice.lines.get().card_hours == Decimal("0.19")
     earned = revenue(actors.finance, T0, NOTICED)
-    assert earned is not None and (earned.amount, earned.per_hour) == (Decimal("19.00"), 0)
+    assert earned is not None
+    assert (earned.amount, earned.per_hour) == (Decimal("19.00"), 0)
     assert reconcile(T0, NOTICED).holds

@@ -33,8 +33,6 @@ def test_an_eighth_of_a_month_is_rounded_once(actors: Actors) -> None:
     start = datetime(2026, 10, 31, 16, tzinfo=UTC)
     set_price(system("f"), model_name="H100-80GB", isolation="vgpu", per_card_hour="31.25", valid_from=start, now=start)
     project = factories.make_project(actors.a, "inference")
-    build.interval(
-        build.device(), build.job(actors.a, project), start, start + timedelta(hours=720), share_bp=1250
-    )
+    build.interval(build.device(), build.job(actors.a, project), start, start + timedelta(hours=720), share_bp=1250)
     services.meter_closed(AFTER)
     assert invoices.refresh(actors.finance, actors.a, date(2026, 11, 1), AFTER).total == Decimal("2812.50")
