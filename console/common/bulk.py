@@ -62,10 +62,10 @@ def new(model: type[Row], **values: Any) -> Row:
 
 
 @lru_cache(maxsize=64)
-def _defaults(model: type[models.Model]) -> tuple[dict[str, Any], dict[str, Convert], dict[str, str]]:
+def _defaults(model: type[models.Model]) -> tuple[dict[str, Any], dict[str, Callable[[], Any]], dict[str, str]]:
     """Constant defaults by attribute, defaults that are made anew for each row, and foreign keys by name."""
     constant: dict[str, Any] = {}
-    made: dict[str, Any] = {}
+    made: dict[str, Callable[[], Any]] = {}
     relations: dict[str, str] = {}
     for field in model._meta.concrete_fields:
         if field.is_relation:
