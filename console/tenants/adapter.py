@@ -3,6 +3,7 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from console.audit.services import record
@@ -27,6 +28,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if isinstance(request.user, User):
             record(queries.actor_for_user(request.user, request), "auth.logout", request.user)
         super().logout(request)
+
+    def set_password(self, user: User, password: str) -> None:
+        """Both the change of a known password and the setting of a first one come through here."""
+        with transaction.atomic():
+            super().set_password(user, password)
+            record(queries.actor_for_user(user), "user.password", user)
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         """An unknown address is named too: it is what shows that someone is guessing."""

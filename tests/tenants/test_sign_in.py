@@ -130,6 +130,19 @@ def test_known_and_unknown_addresses_answer_alike(user: User) -> None:
     assert known.context["form"].errors == unknown.context["form"].errors
 
 
+def test_a_new_password_is_audited_and_the_old_one_is_gone(user: User) -> None:
+    client = Client()
+    sign_in(client)
+    new = "quite another phrase 2"
+    client.post("/accounts/password/change/", {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    entry = AuditEntry.objects.get(action="user.password")
+    assert (entry.object_id, new in entry.text) == (user.public_id, False)
+    old, fresh = Client(), Client()
+    sign_in(old)
+    sign_in(fresh, new)
+    assert ("_auth_user_id" in old.session, "_auth_user_id" in fresh.session) == (False, True)
+
+
 def test_nobody_signs_up(db: None, client: Client) -> None:
     body = {"email": "eve@example.test", "password1": PASSWORD, "password2": PASSWORD}
     client.post("/accounts/signup/", body)
