@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.db import transaction
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from console.common import clock
@@ -35,6 +36,14 @@ def _write(replica: Replica, data: bytes, stream: str = "stdout") -> None:
     last = LogChunk.objects.filter(replica=replica, stream=stream).order_by("-offset").first()
     offset = last.offset + len(last.data) if last else 0
     LogChunk.objects.create(replica=replica, stream=stream, offset=offset, data=data, at=clock.now())
+
+
+@transaction.atomic
+def _finish(job: Job, replica: Replica) -> JobEvent:
+    """The last line, the end and its event, as one change."""
+    _write(replica, b"done\n")
+    Job.objects.filter(pk=job.pk).update(state="succeeded")
+    return JobEvent.objects.create(job=job, at=clock.now(), kind="finished")
 
 
 async def _news(job: Job) -> None:
@@ -102,9 +111,7 @@ async def test_a_negative_offset_begins_near_the_end(host: str) -> None:
 async def test_news_of_the_timeline_comes_after_the_output(host: str) -> None:
     job, replica, member, _ = await sync_to_async(_job)()
     async with websocket(host, f"/ws/jobs/{job.public_id}/log/", await sync_to_async(cookie_header)(member)) as client:
-        await sync_to_async(_write)(replica, b"done\n")
-        await sync_to_async(Job.objects.filter(pk=job.pk).update)(state="succeeded")
-        event = await sync_to_async(JobEvent.objects.create)(job=job, at=clock.now(), kind="finished")
+        event = await sync_to_async(_finish)(job, replica)
         await _news(job)
         assert (await _next(client))["text"] == "done\n"
         assert await _next(client) == {"type": "changed", "state": "succeeded", "event": event.pk}

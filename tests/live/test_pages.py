@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from console.common import clock
 from pool.inventory.models import Device, Node
-from pool.scheduling.models import Allocation, Attempt, Replica
+from pool.scheduling.models import Allocation, Attempt, JobEvent, Replica
 from tests import factories
 from tests.conftest import Actors
 
@@ -223,6 +223,20 @@ def test_mig_picture_shows_placements_and_marks_assumed_rows(as_: As, actors: Ac
     mine = as_("member_a").get(reverse("inventory:device_detail", args=[device.public_id]))
     assert mine.context["profiles"] == []
     assert [part.state for part in mine.context["segments"]] == ["held", "other"]
+
+
+def test_what_went_wrong_is_found_among_everyday_news(as_: As, actors: Actors) -> None:
+    job = factories.make_job(actors.a, name="unlucky", state="failed")
+    now = clock.now()
+    JobEvent.objects.create(job=job, at=now, kind="finished", params={"state": "failed", "outcome": "failed"})
+    well = factories.make_job(actors.a, name="lucky", state="succeeded")
+    for kind in ("submitted", "placed", "started", "finished") * 40:
+        params = {"state": "succeeded", "outcome": "succeeded"} if kind == "finished" else {}
+        JobEvent.objects.create(job=well, at=now, kind=kind, params=params)
+    for name, sees in (("operator", True), ("member_a", True), ("member_b", False)):
+        page = as_(name).get(reverse("web:overview_events")).content.decode()
+        assert ("unlucky" in page) is sees
+        assert ">lucky<" not in page
 
 
 @pytest.mark.parametrize("name", ["operator", "auditor", "member_a", "viewer_a", "billing_a", "finance"])
