@@ -71,8 +71,9 @@ def test_a_credential_is_good_for_its_own_node_only(calm):
 
 
 def test_a_token_cannot_take_the_place_of_a_node_that_lives(calm):
-    join(calm)
+    wire, _ = join(calm)
     assert refusal(calm, token=new_token()) == "node_in_use"
+    wire.close()
 
 
 def test_a_use_of_the_token_is_not_spent_on_a_node_that_is_refused(calm):
