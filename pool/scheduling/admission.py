@@ -84,16 +84,22 @@ def never_error(spec: JobSpec, refused: Refused) -> FieldError:
     if not refused.failed:
         return FieldError("gpus", _("the pool has no devices yet"))
     change = refused.changes[0] if refused.changes else None
-    last = refused.failed[-1].filter
-    name = field_of(change) if change else _FIELDS.get(last, "gpus")
+    name = field_of(change) if change else _FIELDS.get(refused.failed[-1].filter, "gpus")
+    if name == "isolation" and any(role.mig_profile for role in spec.roles):
+        name, change = "mig_profile", None  # what was asked for by name is what no card has
     text = _("no state of the present hardware can ever hold this job")
     if change is not None:
         text += "; " + _("%(field)s = %(after)s would fit (asked: %(before)s)") % {
             "field": name,
-            "after": change.after,
-            "before": change.before,
+            "after": _asked(change.kind, change.after),
+            "before": _asked(change.kind, change.before),
         }
     return FieldError(_path(spec, refused.role, name), text)
+
+
+def _asked(kind: str, value: int | str) -> str:
+    """A value of the engine in the request's own unit."""
+    return f"{int(value) / 10_000:g}" if kind == "share_bp" else str(value)
 
 
 def field_of(change: Change) -> str:

@@ -254,3 +254,10 @@ def test_dry_run_says_where_and_what_bites(actors):
     assert (run.blocked_by_limit, run.bites_first.scope) == (True, "queue")
     assert {part.node for part in run.placements} == {"n1"}
     assert not Job.objects.exists()
+
+
+def test_a_profile_that_no_card_has_is_named(actors):
+    factories.make_node(devices=2)
+    with pytest.raises(InvalidInput) as caught:
+        submit(actors, mig_profile="1g.10gb")
+    assert caught.value.errors[0].field == "mig_profile"
