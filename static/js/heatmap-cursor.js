@@ -19,6 +19,8 @@ export class Cursor {
     this.view.addEventListener("keydown", (event) => this.key(event));
     this.view.addEventListener("focus", () => this.device < 0 && this.map.grid && this.move(this.map.grid.firstShown()));
     map.root.addEventListener("keydown", (event) => event.key === "Escape" && this.hover(-1));
+    map.find("zoom-in").addEventListener("click", () => this.map.grid && this.zoomIn());
+    map.find("zoom-out").addEventListener("click", () => this.map.grid && this.zoomOut());
   }
 
   at(event) {
@@ -44,12 +46,12 @@ export class Cursor {
 
   key(event) {
     const { grid } = this.map;
-    if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!grid || event.target !== this.view || event.ctrlKey || event.metaKey || event.altKey) return;
     const next = this.target(event.key, grid);
     if (next >= 0) this.move(next);
     else if (event.key === "Enter" && this.device >= 0) this.open();
     else if (event.key === "+" || event.key === "z") this.zoomIn();
-    else if ((event.key === "-" || event.key === "Escape") && this.map.path.length) this.map.zoom(this.map.path.slice(0, -1));
+    else if ((event.key === "-" || event.key === "Escape") && this.map.path.length) this.zoomOut();
     else return;
     event.preventDefault();
   }
@@ -69,11 +71,17 @@ export class Cursor {
   }
 
   zoomIn() {
-    if (this.device < 0 || this.map.path.length >= 3) return;
+    if (this.map.path.length >= 3) return;
+    if (this.device < 0) this.move(this.map.grid.firstShown());
+    if (this.device < 0) return;
     const { nodes } = this.map.layout;
     const node = this.map.grid.nodeOf(this.device);
     const block = this.map.grid.blocks.find((each) => each.spots.some(([n]) => n === node));
     this.map.zoom([nodes.site[node], block.key, node].slice(0, this.map.path.length + 1));
+  }
+
+  zoomOut() {
+    if (this.map.path.length) this.map.zoom(this.map.path.slice(0, -1));
   }
 
   move(device) {

@@ -4,6 +4,8 @@ const SITE_HEAD = 26;
 const BLOCK_HEAD = 18;
 const LEAST_FOR_ONE_ROW = 9; // pixels of a cell and its gap
 const BLOCK_GAP = 10;
+const DENSE_GAP = 4;
+const LEAST_FOR_NAMES = 4; // below, a rack is narrower than its name: the tip and the zoom tell it
 const EDGE = 2; // room for the outline of a cell at the left
 const SITE_GAP = 12;
 const WIDEST_NODE = 16; // devices in one row of a node
@@ -51,6 +53,7 @@ function collect(layout, { group, path, ungrouped }) {
 
 function place(layout, sites, pitch, width) {
   const grid = new Grid(layout, pitch);
+  const [head, gap] = grid.named ? [BLOCK_HEAD, BLOCK_GAP] : [0, DENSE_GAP];
   let y = 0;
   for (const site of sites) {
     grid.sections.push({ site: site.site, name: site.name, devices: site.devices, y });
@@ -61,14 +64,14 @@ function place(layout, sites, pitch, width) {
       const block = shape(layout, group, pitch, width);
       if (x > EDGE && x + block.width > width) {
         x = EDGE;
-        y += band + BLOCK_GAP;
+        y += band + gap;
         band = 0;
         grid.oneRow = false;
       }
-      grid.add({ ...block, site: site.site, key: group.key, label: group.label, x, y: y + BLOCK_HEAD });
+      grid.add({ ...block, site: site.site, key: group.key, label: group.label, x, y: y + head });
       if (block.width > width - EDGE) grid.fits = false;
-      x += block.width + BLOCK_GAP;
-      band = Math.max(band, block.height + BLOCK_HEAD);
+      x += block.width + gap;
+      band = Math.max(band, block.height + head);
     }
     y += band + SITE_GAP;
   }
@@ -112,6 +115,7 @@ export class Grid {
     this.shown = 0;
     this.fits = true;
     this.oneRow = true;
+    this.named = pitch >= LEAST_FOR_NAMES;
   }
 
   add(block) {

@@ -30,7 +30,7 @@ export function drawLabels(map) {
     line.style.transform = `translateY(${section.y}px)`;
     return line;
   });
-  for (const block of grid.blocks) {
+  for (const block of grid.named ? grid.blocks : []) {
     const label = button("heat-block", block.label, words.fill("zoom_to", { name: block.label }), () => map.zoom([block.site, block.key]));
     label.tabIndex = -1;
     label.style.maxWidth = `${block.width + 6}px`;
@@ -67,6 +67,8 @@ export function drawPath(map) {
   const bar = map.find("path");
   const { layout, words, path } = map;
   bar.hidden = path.length === 0;
+  map.find("zoom-in").disabled = path.length >= 3;
+  map.find("zoom-out").disabled = path.length === 0;
   const names = [words.texts.all_sites];
   if (path.length > 0) names.push(layout.sites[path[0]].name);
   if (path.length > 1) names.push(path[1] || words.texts[`no_${map.group}`]);
