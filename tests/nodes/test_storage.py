@@ -8,8 +8,16 @@ from console.common import clock
 from pool.agent.protocol import LogPiece
 from pool.inventory.models import Site
 from pool.nodes import tasks
-from pool.nodes.models import JoinToken, LogChunk, NodeRollup
-from pool.nodes.services import LogBook, WrongNode, store_rollups
+from pool.nodes.models import Agent, JoinToken, LogChunk, NodeRollup
+from pool.nodes.services import (
+    LogBook,
+    WrongNode,
+    flush_reports,
+    nodes_with_faults,
+    set_faults,
+    store_rollups,
+    take_times,
+)
 from pool.nodes.services import logs as logs_room
 from pool.scheduling.models import Attempt, Job, JobRole, Replica
 from tests import factories
@@ -112,3 +120,23 @@ def test_pruning_takes_what_is_old_and_nothing_else_however_often_it_runs(replic
     Job.objects.update(state="succeeded", finished_at=now - timedelta(days=31))
     tasks.prune()
     assert not LogChunk.objects.exists()
+
+
+def test_reports_are_noted_for_the_session_that_sent_them_only(replica):
+    other = factories.make_node(devices=1)
+    before, at = clock.now() - timedelta(hours=1), clock.now()
+    for node in (replica.node, other):
+        Agent.objects.create(node=node, credential_digest="", session=3, last_report_at=before)
+    flush_reports([(at, replica.node_id, 3), (at, other.pk, 2)])
+    found = dict(Agent.objects.values_list("node_id", "last_report_at"))
+    assert found == {replica.node_id: at, other.pk: before}
+    assert {"flush_reports"} <= take_times().keys()
+
+
+def test_only_nodes_with_a_fault_that_an_agent_reported_are_looked_at_again(replica):
+    other = factories.make_node(devices=2)
+    assert set_faults(other.pk, {1}) == 1
+    assert set_faults(other.pk, {1}) == 0
+    assert nodes_with_faults([replica.node_id, other.pk]) == {other.pk}
+    assert set_faults(other.pk, set()) == 1
+    assert nodes_with_faults([replica.node_id, other.pk]) == set()
