@@ -34,6 +34,7 @@ class Fleet:
         self.nodes: dict[str, FleetNode] = {}
         self.drivers: dict[str, SimulatedDriver] = {}
         self.links: dict[str, Link] = {}
+        self.refused = 0
         first = 0
         for spec in specs:
             driver = SimulatedDriver(spec.devices, self.cards, first, shared=True)
@@ -48,7 +49,7 @@ class Fleet:
         jobs = [asyncio.create_task(self._step())]
         try:
             for number, link in enumerate(self.links.values()):
-                jobs.append(asyncio.create_task(link.run()))
+                jobs.append(asyncio.create_task(self._keep(link)))
                 if number % 20 == 19:
                     await asyncio.sleep(20 / DIALS_A_SECOND)
             await asyncio.gather(*jobs)
@@ -56,6 +57,16 @@ class Fleet:
             for job in jobs:
                 job.cancel()
             self._save()
+
+    async def _keep(self, link: Link) -> None:
+        """One node that is refused does not end the others."""
+        try:
+            await link.run()
+        except Refused as error:
+            self.refused += 1
+            if self.refused == len(self.links):
+                raise
+            log.error("%s is not let in: %s", link.host.node()["name"], error)
 
     async def obey(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One client of the control socket."""

@@ -17,6 +17,8 @@ log = logging.getLogger("weir.agent")
 FIRST_RETRY_S, LONGEST_RETRY_S = 0.1, 5.0
 DIAL_S: Final = 10.0
 GREET_S: Final = 60.0  # a gateway that just started lets thousands in, one after the other
+# refusals that pass: the server has not noticed yet that our last connection is gone
+PASSING: Final = frozenset({"node_in_use", "twice", "protocol"})
 SILENT_PERIODS: Final = 4  # a server that leaves so many reports unanswered is gone, whatever TCP thinks
 
 
@@ -72,7 +74,7 @@ class Link:
                     delay = FIRST_RETRY_S
                 except Refused as error:
                     log.error("refused by the server: %s", error)
-                    if not self._try_token() and not self.welcomed.is_set() and not self.host.replicas():
+                    if not self._try_token() and self._is_hopeless(error):
                         raise
                 except (OSError, EOFError, ProtocolError, TimeoutError) as error:
                     log.warning("no connection to %s:%s: %r", self.server.host, self.server.port, error)
@@ -252,6 +254,10 @@ class Link:
 
     def _until_was_extended(self) -> bool:
         return self._until is not None and self._until - boottime.now_us() > self._lease_s * 0.9e6
+
+    def _is_hopeless(self, error: Refused) -> bool:
+        """A node that was never in and is refused for what will not change. What runs here is not given up on."""
+        return error.code not in PASSING and not self.welcomed.is_set() and not self.host.replicas()
 
     def _try_token(self) -> bool:
         """A credential that is no longer good may be replaced by a token that is."""
