@@ -35,7 +35,7 @@ def _finish(actors: Actors, first: int, last: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO scheduling_job (public_id, {columns})"
-            f" WITH RECURSIVE n(i) AS (SELECT %s UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
+            f" WITH RECURSIVE n(i) AS (SELECT CAST(%s AS integer) UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
             f" SELECT 'job_past' || n.i, {columns} FROM n, scheduling_job WHERE scheduling_job.id = %s",
             [first, last, one.pk],
         )
