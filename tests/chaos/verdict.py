@@ -19,20 +19,26 @@ import django
 def main(folder: Path, settled: bool) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
     django.setup()
-    found = snapshot(folder)
+    found = snapshot(acknowledged(folder))
     if settled:
         found += [*not_settled(), *unbilled()]
     print(json.dumps(found + list(ran_twice(folder))))
 
 
-def snapshot(folder: Path) -> list[str]:
+def acknowledged(folder: Path) -> set[str]:
+    """What the load has been promised; read before the database is, which can only know more by then."""
+    path = folder / "acknowledged"
+    return set(path.read_text().split()) if path.exists() else set()
+
+
+def snapshot(promised: set[str]) -> list[str]:
     """All from one view of the database: counters and rows of different instants would seem to disagree."""
     from django.db import connection, transaction
 
     with transaction.atomic():
         if connection.vendor == "postgresql":
             connection.cursor().execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        return [*double_use_now(), *double_use_ever(), *torn_gangs(), *broken_intervals(), *lost_jobs(folder)]
+        return [*double_use_now(), *double_use_ever(), *torn_gangs(), *broken_intervals(), *lost_jobs(promised)]
 
 
 def double_use_now() -> Iterator[str]:
@@ -110,14 +116,12 @@ def broken_intervals() -> Iterator[str]:
             yield f"I3 allocation {allocation.public_id}: a gap or an overlap between its intervals"
 
 
-def lost_jobs(folder: Path) -> Iterator[str]:
+def lost_jobs(promised: set[str]) -> Iterator[str]:
     """I7: every job whose submission was acknowledged is there."""
     from pool.scheduling.models import Job
 
-    path = folder / "acknowledged"
-    acknowledged = set(path.read_text().split()) if path.exists() else set()
     known = set(Job.objects.values_list("public_id", flat=True))
-    yield from (f"I7 job {name} was acknowledged and is lost" for name in acknowledged - known)
+    yield from (f"I7 job {name} was acknowledged and is lost" for name in promised - known)
 
 
 def ran_twice(folder: Path) -> Iterator[str]:
