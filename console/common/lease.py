@@ -2,9 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F, Q
 
+from console.common import clock
 from console.common.models import Lease
 
 
@@ -13,13 +14,16 @@ def acquire(name: str, holder: str, ttl: timedelta, now: datetime) -> int | None
 
     The epoch rises at each change of holder, also when a holder comes back after its lease ran out.
     """
-    expires = now + ttl
-    renewed = Lease.objects.filter(name=name, holder=holder, expires_at__gt=now).update(expires_at=expires)
-    if not renewed and not _take(name, holder, expires, now):
-        return None
-    # read back under the holder's name: whoever took over in between shows as another holder
-    row = Lease.objects.filter(name=name, holder=holder).first()
-    return row.epoch if row else None
+    with transaction.atomic():
+        # SQLite may have made us wait for its write lock: the lease counts from when we have it
+        at = max(now, clock.now())
+        expires = at + ttl
+        renewed = Lease.objects.filter(name=name, holder=holder, expires_at__gt=at).update(expires_at=expires)
+        if not renewed and not _take(name, holder, expires, at):
+            return None
+        # read back under the holder's name: whoever took over in between shows as another holder
+        row = Lease.objects.filter(name=name, holder=holder).first()
+        return row.epoch if row else None
 
 
 def release(name: str, holder: str) -> None:

@@ -76,6 +76,17 @@ class SchedulerLoop(threading.Thread):
         self._news.set()
 
     def run(self) -> None:
+        try:
+            self._work()
+        except Exception:
+            # whatever it was, memory may be wrong: a fresh process reads everything anew
+            log.exception("scheduler_failed", epoch=self.epoch)
+            self.lost = True
+        if self.lost:
+            log.warning("scheduler_lease_lost", epoch=self.epoch)
+            self._end_process()
+
+    def _work(self) -> None:
         due = 0.0
         while not self.stopping.is_set() and not self.lost:
             try:
@@ -94,9 +105,6 @@ class SchedulerLoop(threading.Thread):
                 self.scheduler = Scheduler(self.epoch) if _reachable() else self.scheduler
                 self.stopping.wait(0.2)
             self._news.wait(max(0.0, due - time.monotonic()))
-        if self.lost:
-            log.warning("scheduler_lease_lost", epoch=self.epoch)
-            self._end_process()
 
     def _end_process(self) -> None:
         """Until it works: a signal that comes before Celery has its own handlers in place is lost."""
