@@ -5,6 +5,7 @@ The last line of output is pytest's own summary of the last lane.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ class Lane:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server must not outlive us
     given = arguments()
     url, home = os.environ.get("DATABASE_URL", ""), postgres.binaries()
     if not url and home is None:

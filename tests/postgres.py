@@ -48,7 +48,7 @@ def _unprivileged() -> list[str]:
         return []
     user = next(name for name in ("postgres", "nobody") if _exists(name))
     group = str(pwd.getpwnam(user).pw_gid)
-    return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--pdeathsig=QUIT"]
+    return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
 
 
 def _exists(user: str) -> bool:
@@ -72,8 +72,10 @@ def server(folder: Path, **settings: str) -> Iterator[str]:
         subprocess.run([*prefix, *initdb], check=True, capture_output=True, cwd=place)
         options = {**SETTINGS, "unix_socket_directories": place, **settings}
         words = [word for key, value in options.items() for word in ("-c", f"{key}={value}")]
+        bound = ["setpriv", "--pdeathsig=QUIT"] if shutil.which("setpriv") else []
         process = subprocess.Popen(
-            [*prefix, str(folder / "postgres"), "-D", data, *words],
+            # a change of user clears the parent-death signal: it is asked for after that, by the second setpriv
+            [*prefix, *bound, str(folder / "postgres"), "-D", data, *words],
             cwd=place,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -115,6 +117,7 @@ if __name__ == "__main__":
     home = binaries()
     if home is None:
         sys.exit("no PostgreSQL server binaries on this machine")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with server(home) as url:
         print(url, flush=True)
         signal.pause()
