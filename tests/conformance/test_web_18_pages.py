@@ -18,6 +18,7 @@ from tests import factories
 from tests.conftest import Actors
 
 HISTORY = 100_000
+SLACK = {"sqlite": 50, "postgresql": 150}  # hundreds of steps; milliseconds
 PAGES = (
     "/jobs/?state=active",
     "/jobs/?state=queued",
@@ -39,6 +40,8 @@ def _finish(actors: Actors, first: int, last: int) -> None:
             f" SELECT 'job_past' || n.i, {columns} FROM n, scheduling_job WHERE scheduling_job.id = %s",
             [first, last, one.pk],
         )
+        if connection.vendor == "postgresql":
+            cursor.execute("ANALYZE scheduling_job")  # as the server itself does a minute later
 
 
 @contextmanager
@@ -85,7 +88,9 @@ def test_lists_do_no_more_work_with_a_long_history(actors: Actors, person: str) 
     many = {page: _look(client, page) for page in PAGES}
     for page in PAGES:
         assert many[page][0] == few[page][0], f"{page}: another number of queries"
-        assert many[page][1] < 1.5 * few[page][1] + 50, f"{page}: work {few[page][1]} became {many[page][1]}"
+        assert many[page][1] < 1.5 * few[page][1] + SLACK[connection.vendor], (
+            f"{page}: work {few[page][1]} became {many[page][1]}"
+        )
 
 
 def test_a_page_deep_in_the_history_is_as_little_work(actors: Actors) -> None:
@@ -97,7 +102,7 @@ def test_a_page_deep_in_the_history_is_as_little_work(actors: Actors) -> None:
     for _ in range(30):
         page = client.get("/jobs/", {"state": "all", "after": page.after}).context["page"]
     assert len(page.rows) == 50
-    assert _look(client, f"/jobs/?state=all&after={page.after}")[1] < 1.5 * first[1] + 50
+    assert _look(client, f"/jobs/?state=all&after={page.after}")[1] < 1.5 * first[1] + SLACK[connection.vendor]
 
 
 @pytest.mark.parametrize("tab", ["finished", "all"])
