@@ -117,6 +117,15 @@ ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_SESSION_REMEMBER = False
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+# without a mail server nothing is sent, and nothing fails
+SMTP_HOST = os.environ.get("WEIR_SMTP_HOST", "")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if SMTP_HOST else 'dummy'}.EmailBackend"
+EMAIL_HOST, EMAIL_PORT = SMTP_HOST or "localhost", int(os.environ.get("WEIR_SMTP_PORT", "587"))
+EMAIL_HOST_USER = os.environ.get("WEIR_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("WEIR_SMTP_PASSWORD", "")
+EMAIL_USE_TLS = environment.flag("WEIR_SMTP_TLS", default=True)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = os.environ.get("WEIR_MAIL_FROM", "weir@localhost")
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 AUTH_PASSWORD_VALIDATORS = [

@@ -40,6 +40,8 @@ class Command(BaseCommand):
         if options["demo_devices"]:
             self._hand_over(step="Demo: tenants, people, queues, prices and a simulated fleet")
             call_command("seed_demo", devices=options["demo_devices"], verbosity=0)
+        else:
+            call_command("seed_prices", verbosity=0)  # assumed ones, marked as such, or usage would stay unrated
         self._hand_over(sign_in=create_sign_in_link(first_operator(), minutes=LINK_MINUTES))
         node = options["agent_node"]
         if node and (options["agent_joins"] or not has_joined(node)):
