@@ -26,9 +26,10 @@ ZONES = ["Asia/Shanghai", "America/New_York", "Europe/London", "Australia/Lord_H
 US = (END - BEGIN) // timedelta(microseconds=1)
 
 moments = st.integers(0, US).map(lambda us: BEGIN + timedelta(microseconds=us))
+later = st.integers(1, US).map(lambda us: BEGIN + timedelta(microseconds=us))  # two versions never start together
 amounts = st.decimals(0, 99, places=7).map(str)
 # the first version holds from the beginning, so that all is priced
-versions = st.tuples(amounts, st.dictionaries(moments, amounts, max_size=3))
+versions = st.tuples(amounts, st.dictionaries(later, amounts, max_size=3))
 shares = {
     "exclusive": st.just(Fraction(1)),
     "mig": st.sampled_from([Fraction(1, 7), Fraction(2, 7), Fraction(3, 7)]),

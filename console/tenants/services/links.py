@@ -30,9 +30,10 @@ def create_sign_in_link(user: User, minutes: int = 15, actor: Actor | None = Non
 @transaction.atomic
 def consume_sign_in_link(token: str, now: datetime) -> User:
     """The person of an unused, unexpired link, which is spent by this call. Raises NotFound otherwise."""
-    spent = SignInLink.objects.filter(
-        digest=digest(token), used_at__isnull=True, expires_at__gt=now, user__is_active=True
-    ).update(used_at=now)
-    if not spent:
+    link = SignInLink.objects.select_related("user").filter(digest=digest(token), user__is_active=True).first()
+    # the condition stands in the UPDATE itself, without a join: a sub-query is not asked again after waiting for
+    # another's lock, and on PostgreSQL two would win
+    rows = SignInLink.objects.filter(pk=link.pk if link else None, used_at__isnull=True, expires_at__gt=now)
+    if link is None or not rows.update(used_at=now):
         raise NotFound("this sign-in link was used already, has expired, or never existed")
-    return SignInLink.objects.select_related("user").get(digest=digest(token)).user
+    return link.user
