@@ -11,6 +11,7 @@ from tests.simulator.runs import POINTS, fresh_database, run
 
 # each run on SQLite copies a file, on PostgreSQL it empties all tables: fewer seeds there
 SEEDS = int(os.environ.get("WEIR_SIM_SEEDS") or (50 if connection.vendor == "sqlite" else 4))
+ENOUGH, MOST_RUNS = 20, 12
 PER_RUN = 11  # faults a run: few enough that one does not hide another
 
 
@@ -25,8 +26,17 @@ def test_crash_at_every_point(seed, tmp_path):
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("VACUUM INTO %s", [str(template)])
-    for start in range(0, len(points), PER_RUN):
-        plan = {point: draw.choice([1, 2, 3]) for point in points[start : start + PER_RUN]}
+    plans = [
+        {point: draw.choice([1, 1, 2]) for point in points[start : start + PER_RUN]}
+        for start in range(0, len(points), PER_RUN)
+    ]
+    for number in range(MOST_RUNS):
+        if number >= len(plans):
+            # some points come up in few histories: try what is missing in others, each at its first hit
+            missing = [point for point in points if point not in fired]
+            plans.append(dict.fromkeys(draw.sample(missing, min(PER_RUN, len(missing))), 1))
         with fresh_database(template):
-            fired.update(run(seed * 100 + start, plan).fired)
-    assert len(fired) >= 20, f"only {len(fired)} points were reached: {sorted(fired)}"
+            fired.update(run(seed * 100 + number, plans[number]).fired)
+        if number + 1 >= len(points) // PER_RUN and len(fired) >= ENOUGH:
+            return
+    raise AssertionError(f"only {len(fired)} points were reached: {sorted(fired)}")
