@@ -19,6 +19,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from console.common import clock, lease
 from pool.nodes.heatmap import store
 from pool.nodes.heatmap.builder import Builder
+from pool.nodes.heatmap.counters import FleetChanged
 
 log = structlog.get_logger(__name__)
 LEASE = "frames"
@@ -49,6 +50,14 @@ async def _turn(worker: "_Worker", loop: asyncio.AbstractEventLoop, thread: Thre
             await layer.group_send(group, {"type": "heatmap.frame", "data": data})
     except (DatabaseError, redis.RedisError, OSError) as error:
         log.warning("frames_skipped", error=str(error))
+        worker.forget()
+    except FleetChanged:
+        # nodes keep joining while the layout is being read: the next second reads it again
+        log.info("frames_skipped", error="the fleet changed meanwhile")
+        worker.forget()
+    except Exception:
+        # whatever it is, a picture that is missing must not end the gateway, on which running work depends
+        log.exception("frames_failed")
         worker.forget()
 
 
