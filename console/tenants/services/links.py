@@ -30,10 +30,12 @@ def create_sign_in_link(user: User, minutes: int = 15, actor: Actor | None = Non
 @transaction.atomic
 def consume_sign_in_link(token: str, now: datetime) -> User:
     """The person of an unused, unexpired link, which is spent by this call. Raises NotFound otherwise."""
+    refusal = NotFound("this sign-in link was used already, has expired, or never existed")
     link = SignInLink.objects.select_related("user").filter(digest=digest(token), user__is_active=True).first()
+    if link is None:
+        raise refusal
     # the condition stands in the UPDATE itself, without a join: a sub-query is not asked again after waiting for
     # another's lock, and on PostgreSQL two would win
-    rows = SignInLink.objects.filter(pk=link.pk if link else None, used_at__isnull=True, expires_at__gt=now)
-    if link is None or not rows.update(used_at=now):
-        raise NotFound("this sign-in link was used already, has expired, or never existed")
+    if not SignInLink.objects.filter(pk=link.pk, used_at__isnull=True, expires_at__gt=now).update(used_at=now):
+        raise refusal
     return link.user
