@@ -141,6 +141,16 @@ def test_cancel_before_anything_started_frees_at_once(actors, scheduler):
     assert NodeCommand.objects.get().state == "obsolete"
 
 
+def test_start_was_carried_out_when_news_of_the_end_overtakes_its_confirmation(actors, scheduler):
+    node = factories.make_node(devices=1)
+    job = submit(actors)
+    scheduler.sweep()
+    (command,) = services.claim_commands([node.pk], "gateway-1", clock.now())
+    ended(job, result="succeeded", exit_code=0)
+    assert NodeCommand.objects.get().state == "done"
+    assert not services.command_done(command.public_id, True, "", clock.now())
+
+
 def test_cancel_of_a_running_job_waits_for_its_processes(actors, scheduler):
     node = factories.make_node(devices=1)
     job = submit(actors)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 
 from console.common import bulk
 from pool.scheduling.models import NodeCommand, Replica, ReplicaState
@@ -60,8 +60,12 @@ def withdraw_start(replica: Replica) -> bool:
     )
 
 
-def close_commands(replica_ids: Iterable[int]) -> None:
-    """Nothing is left to be done for replicas that have ended."""
+def close_commands(replica_ids: Iterable[int], ran: Iterable[int]) -> None:
+    """Nothing is left to be done for replicas that have ended.
+
+    News of an end may overtake the confirmation of the start: those of `ran` had a process, so it was carried out.
+    """
+    carried_out = Q(kind=_Kind.START, state=_State.SENT, replica_id__in=list(ran))
     NodeCommand.objects.filter(replica_id__in=list(replica_ids), state__in=[_State.PENDING, _State.SENT]).update(
-        state=_State.OBSOLETE
+        state=Case(When(carried_out, then=Value(_State.DONE)), default=Value(_State.OBSOLETE))
     )

@@ -44,7 +44,7 @@ def end_replicas(
         closed_at=now,
     )
     Allocation.objects.filter(replica_id__in=ids, released_at__isnull=True).update(released_at=now)
-    close_commands(ids)
+    close_commands(ids, [replica.pk for replica in ended if replica.started_at or exit_code is not None])
     wake.scheduler(node_ids=[replica.node_id for replica in ended])
     for replica in ended:
         replica.state = state
