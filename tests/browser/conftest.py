@@ -165,9 +165,7 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
 
 
 def _note(seen: Seen, message: ConsoleMessage) -> None:
-    # htmx tells of a request that the next page cut off; the browser ends those by itself
-    cut = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
-    if message.type in {"error", "warning"} and not cut:
+    if message.type in {"error", "warning"}:
         seen.errors.append(f"{message.type}: {message.text}")
 
 
