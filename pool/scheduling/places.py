@@ -7,8 +7,9 @@ from django.db.models import Case, QuerySet, When
 from django.utils.translation import gettext as _
 
 from console.common.actor import Actor
-from console.common.errors import FieldError, InvalidInput
+from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
+from console.tenants.queries import tenants_for
 from pool.scheduling.models import Queue
 from pool.scheduling.spec import JobSpec
 
@@ -23,7 +24,10 @@ class Place:
 
 
 def resolve(actor: Actor, spec: JobSpec) -> Place:
-    """Raises InvalidInput; a foreign tenant reads exactly like one that does not exist."""
+    """Raises InvalidInput, or NotAllowed where the role may only look.
+
+    A foreign tenant reads exactly like one that does not exist.
+    """
     tenant = _tenant(actor, spec.tenant)
     project = _one(Project.objects.filter(tenant=tenant), "slug", spec.project, "project")
     queue = _one(Queue.objects.filter(tenant=tenant), "name", spec.queue, "queue")
@@ -36,12 +40,14 @@ def _tenant(actor: Actor, slug: str) -> Tenant:
         allowed = allowed.filter(pk__in=[pk for pk in actor.tenants if actor.may_work_in(pk)])
     if slug:
         found = allowed.filter(slug=slug).first()
+        if found is None and tenants_for(actor).filter(slug=slug).exists():
+            raise NotAllowed(_("your role in this tenant may look at jobs but not submit them"))
         if found is None:
             raise InvalidInput([FieldError("tenant", _("is not a tenant in which you may submit work"))])
         return found
     choices = list(allowed.order_by("pk")[:2])
     if not choices:
-        raise InvalidInput([FieldError("tenant", _("there is no tenant in which you may submit work"))])
+        raise NotAllowed(_("there is no tenant in which you may submit work"))
     if len(choices) > 1:
         raise InvalidInput([FieldError("tenant", _("must be given: you may submit work in several tenants"))])
     return choices[0]
