@@ -1,4 +1,4 @@
-"""Node.version rises with every change that placement must know of, whoever makes it."""
+"""Node.version rises with every change that placement must know of, whoever makes it; outages are append-only."""
 
 from typing import Any
 
@@ -59,9 +59,45 @@ POSTGRESQL = [
 ]
 
 
+_OUTAGE_FACTS = "node_id, device_id, kind, reason, started_at"
+_OUTAGE_RULES = (
+    ("weir_outage_frozen", f"BEFORE UPDATE OF {_OUTAGE_FACTS}", "TRUE", "an outage is never edited"),
+    ("weir_outage_ends_once", "BEFORE UPDATE OF ended_at", "OLD.ended_at IS NOT NULL", "an outage ends once"),
+    ("weir_outage_kept", "BEFORE DELETE", "TRUE", "an outage is never deleted"),
+)
+
+OUTAGES_SQLITE = [
+    Trigger(
+        name,
+        "inventory_outage",
+        f"{event} ON inventory_outage WHEN {when} BEGIN SELECT RAISE(ABORT, '{why}'); END",
+    )
+    for name, event, when, why in _OUTAGE_RULES
+]
+
+OUTAGES_POSTGRESQL = [
+    Trigger(
+        name,
+        "inventory_outage",
+        event,
+        f"BEGIN IF {when} THEN RAISE EXCEPTION '{why}' USING ERRCODE = 'integrity_constraint_violation'; END IF;"
+        f" RETURN {'OLD' if 'DELETE' in event else 'NEW'}; END",
+    )
+    for name, event, when, why in _OUTAGE_RULES
+]
+
+
 def install(apps: Any, editor: Any) -> None:
     """RunPython hook."""
     if editor.connection.vendor == "sqlite":
         install_sqlite(editor, SQLITE)
     else:
         install_postgresql(editor, POSTGRESQL)
+
+
+def install_outages(apps: Any, editor: Any) -> None:
+    """RunPython hook."""
+    if editor.connection.vendor == "sqlite":
+        install_sqlite(editor, OUTAGES_SQLITE)
+    else:
+        install_postgresql(editor, OUTAGES_POSTGRESQL)
