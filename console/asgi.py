@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP by Django, websockets behind the origin guard and the session."""
+"""The ASGI application: static files, pages and API by Django, websockets behind the origin guard and the session."""
 
 import os
 
@@ -12,8 +12,9 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 
 from console.common.ws import OriginGuard  # noqa: E402
+from console.web.statics import Statics  # noqa: E402
 from pool.nodes.streams import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
-    {"http": http, "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))}
+    {"http": Statics(http), "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))}
 )
