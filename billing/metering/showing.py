@@ -76,6 +76,7 @@ def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
         "x": [row.label for row in rows],
         # a height on the screen, not an amount: the table beside it has the exact one
         "y": [float(sum(value for value, own in row.amounts if own == currency)) for row in rows],
+        "width": 0.65 * DAY_MS,
         "marker": {"color": "{accent}"},
         "hovertemplate": "%{x}<br>%{y:,.2f} " + currency + "<extra></extra>",
     }
@@ -86,7 +87,6 @@ def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "{font}", "size": 11.5, "color": "{muted}"},
         "showlegend": False,
-        "bargap": 0.35,
         "hoverlabel": {"bgcolor": "{card}", "bordercolor": "{line}", "font": {"color": "{ink}"}},
         "xaxis": {**axis, "type": "date", "tickformat": "%m-%d", **_days([row.label for row in rows])},
         "yaxis": {**axis, "rangemode": "tozero", "nticks": 5, "tickformat": ",.0f"},

@@ -1,4 +1,4 @@
-// Background requests (htmx): when a poll is due, when an answer is put in, and what happens to those still underway.
+// Background requests (htmx): when a poll is due, and when an answer is put in.
 
 // a refresh never closes a menu that someone is reading, nor takes a field away from under their typing
 const busy = (element) => element.querySelector("details[data-menu][open], .menu-panel :focus") !== null;
@@ -21,20 +21,4 @@ export function installRequests() {
   // errors of background requests are said, never swallowed
   body.addEventListener("htmx:sendError", () => body.toggleAttribute("data-offline", true));
   body.addEventListener("htmx:afterOnLoad", () => body.toggleAttribute("data-offline", false));
-
-  leaveQuietly(body);
-}
-
-// The next page cuts what is still underway. That is no error, yet htmx would write two into the console for each.
-// A page that may come back (bfcache) keeps its handlers: the browser lets those requests end.
-function leaveQuietly(body) {
-  const underway = new Set();
-  body.addEventListener("htmx:beforeSend", ({ detail: { xhr } }) => {
-    underway.add(xhr);
-    xhr.addEventListener("loadend", () => underway.delete(xhr));
-  });
-  addEventListener("pagehide", (event) => {
-    if (event.persisted) return;
-    for (const xhr of underway) xhr.onabort = xhr.onerror = null;
-  });
 }

@@ -101,6 +101,13 @@ class Seen:
     errors: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
 
+    def visit(self, path: str) -> None:
+        """Another page in the same tab, with what the browser has cached."""
+        root = self.page.url.split("/", 3)
+        response = self.page.goto("/".join(root[:3]) + path)
+        assert response is not None
+        assert response.status < 500, f"{path} answered {response.status}"
+
     def violations(self) -> list[str]:
         found: list[str] = self.page.evaluate("window.__violations || []")
         return found
