@@ -94,7 +94,7 @@ def test_pages_show_no_counts_to_a_tenant(api: Callable[..., Api], actors: Actor
         tried = client.post("/jobs/submit/check/", form).content.decode()
         assert ('<span class="num">2</span>' in tried) is (who == "operator")
     assert "Devices that stopped at each check" in shown["operator"]
-    assert "Cards that do not do for it are" in shown["member_a"]
+    assert "Cards that it cannot use" in shown["member_a"]
     assert "Devices that stopped" not in shown["member_a"]
 
 
@@ -105,6 +105,6 @@ def test_a_placement_tells_a_tenant_what_decided_and_no_figures(api: Callable[..
     sweep()
     for reasons in refusals(api("member_a"), job):
         assert set(reasons) == {"decided_by"}
-        assert reasons["decided_by"] in {"bucket", "mode_switch", "tie", "node_index"}
+        assert reasons["decided_by"] in {"bucket", "tie", "node_index"}
     assert refusals(api("operator"), job)[0]["considered"] == 2
     assert set(api("member_a").post("jobs/dry-run", WHOLE).json()["reasons"]) == {"decided_by"}
