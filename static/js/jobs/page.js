@@ -7,19 +7,22 @@ const changed = () => document.getElementById("job-live")?.dispatchEvent(new Cus
 let feed = null;
 let current = null;
 
+// while nothing has run yet the feed only tells of changes, the first of which brings the log
 function show() {
+  const card = document.getElementById("output");
   const log = document.getElementById("log");
-  if (!log || log === current) return; // htmx tells of one swap several times
+  const { dataset } = log ?? card;
+  if (card === current) return; // htmx tells of one swap several times
   feed?.stop();
-  current = log;
-  const view = new LogView(log, document.getElementById("output"));
-  feed = new Feed(log.dataset, {
-    onText: (stream, text) => view.append(stream, text),
-    onLost: () => view.gap(log.dataset.textLost),
+  current = card;
+  const view = log && new LogView(log, card);
+  feed = new Feed(dataset, {
+    onText: (stream, text) => view?.append(stream, text),
+    onLost: () => view?.gap(dataset.textLost),
     onChanged: changed,
-    onStatus: (status) => view.status(status),
+    onStatus: (status) => view?.status(status),
   });
-  if (log.dataset.final !== "1") feed.start();
+  if (dataset.final !== "1") feed.start();
   document.querySelector("[data-log-replica]")?.addEventListener("change", (event) => event.target.form.submit());
 }
 
