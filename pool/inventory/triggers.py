@@ -1,4 +1,6 @@
-"""Node.version rises with every change that placement must know of, whoever makes it; outages are append-only."""
+"""Node.version rises with every change that placement must know of, whoever makes it; the MIG mode of a card stays
+while anything is held of it; outages are append-only.
+"""
 
 from typing import Any
 
@@ -6,6 +8,8 @@ from console.common.triggers import Trigger, install_postgresql, install_sqlite
 
 _NODE_COLUMNS = "state, reachable, cpu_milli, memory_mib, site_id, pod_id, switch_id, rack_id, labels"
 _DEVICE_COLUMNS = "state, mig_enabled, memory_mib, model_id, nvlink_island"
+_HELD = "NEW.mig_enabled <> OLD.mig_enabled AND (NEW.live_shared <> 0 OR NEW.live_mig <> 0)"
+_MODE = "MIG mode changes only while nothing is held of the device"
 _BUMP = "UPDATE inventory_node SET version = version + 1 WHERE id = {row}.{column};"
 
 SQLITE = [
@@ -18,6 +22,11 @@ SQLITE = [
         "weir_device_version",
         "inventory_device",
         f"AFTER UPDATE OF {_DEVICE_COLUMNS} ON inventory_device BEGIN {_BUMP.format(row='NEW', column='node_id')} END",
+    ),
+    Trigger(
+        "weir_device_mig_mode",
+        "inventory_device",
+        f"BEFORE UPDATE OF mig_enabled ON inventory_device WHEN {_HELD} BEGIN SELECT RAISE(ABORT, '{_MODE}'); END",
     ),
     Trigger(
         "weir_device_added",
@@ -43,6 +52,13 @@ POSTGRESQL = [
         "inventory_device",
         f"AFTER UPDATE OF {_DEVICE_COLUMNS}",
         f"BEGIN {_BUMP.format(row='NEW', column='node_id')} RETURN NULL; END",
+    ),
+    Trigger(
+        "weir_device_mig_mode",
+        "inventory_device",
+        "BEFORE UPDATE OF mig_enabled",
+        f"BEGIN IF {_HELD} THEN RAISE EXCEPTION '{_MODE}' USING ERRCODE = 'integrity_constraint_violation'; END IF;"
+        " RETURN NEW; END",
     ),
     Trigger(
         "weir_device_added",

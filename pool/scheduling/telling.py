@@ -11,7 +11,7 @@ from typing import Any
 from console.common.actor import Actor
 from pool.engine.funnel import FILTERS
 
-CRITERIA = ("bucket", "mode_switch", "tie", "node_index")
+CRITERIA = ("bucket", "tie", "node_index")
 _SAME = {"trust": "share"}  # that somebody else is on a card is theirs to know: it has too little room
 
 

@@ -17,6 +17,7 @@ from pool.scheduling.telling import decided_by
 FILTERS: dict[str, str | Promise] = {
     "schedulable": gettext_lazy("cordoned, draining, faulty or out of reach"),
     "model": gettext_lazy("another model than those allowed"),
+    "mig_mode": gettext_lazy("in MIG mode, where only slices run; or out of it, where none do"),
     "isolation": gettext_lazy("in another use, or cannot be cut as asked"),
     "mig_profile": gettext_lazy("no free place for this MIG profile"),
     "memory": gettext_lazy("too little GPU memory"),
@@ -98,7 +99,6 @@ def _told_shortly(key: str) -> Why:
 def _criterion(key: str, tie_rule: str = "free_gpu") -> str:
     return {
         "bucket": _("Change of fragmentation"),
-        "mode_switch": _("Card keeps its mode"),
         "tie": str(_TIES.get(tie_rule, tie_rule)),
         "node_index": _("Order of nodes"),
     }[key]
@@ -127,7 +127,6 @@ def _node_names(scores: list[Mapping[str, Any]]) -> dict[int, str]:
 def _rows(score: Mapping[str, Any], other: Mapping[str, Any], first: str) -> list[Row]:
     shown: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "bucket": _fragmentation,
-        "mode_switch": _mode,
         "tie": lambda parts: _part(parts["tie"]),
         "node_index": lambda parts: str(parts["node_index"]),
     }
@@ -140,10 +139,6 @@ def _fragmentation(score: Mapping[str, Any]) -> str:
     cards = Decimal(repr(float(score["fragmentation_change_bp"]))) / 10_000
     sign = "+" if cards > 0 else "−" if cards < 0 else "±"
     return _("%(amount)s cards") % {"amount": f"{sign}{number_format(abs(cards), decimal_pos=3)}"}
-
-
-def _mode(score: Mapping[str, Any]) -> str:
-    return _("no") if score["mode_switch"] else _("yes")
 
 
 def _part(tie: int) -> str:
