@@ -11,7 +11,7 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, fleet, jobs
+from pool.scheduling.api import actions, fleet, jobs, queue_states
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -40,6 +40,9 @@ urlpatterns: list[URLPattern] = [
     path("allocations/<str:public_id>", fleet.AllocationPage.as_view()),
     path("queues", fleet.Queues.as_view()),
     path("queues/<str:public_id>", fleet.QueuePage.as_view()),
+    path("queues/<str:public_id>/hold", queue_states.Hold.as_view()),
+    path("queues/<str:public_id>/release", queue_states.Release.as_view()),
+    path("queues/<str:public_id>/close", queue_states.Close.as_view()),
     path("nodes", inventory.Nodes.as_view()),
     path("nodes/<str:public_id>", inventory.NodePage.as_view()),
     path("nodes/<str:public_id>/cordon", inventory.Cordon.as_view()),

@@ -19,6 +19,7 @@ from tests.security.rules import (
     OPEN,
     OWN,
     PRICE_CHANGE,
+    QUEUE_CHANGE,
     SUBMIT,
     SUBMITTER,
     TOKEN_REVOKE,
@@ -109,6 +110,8 @@ ROWS: Final[list[Row]] = [
     *(Row(WORK_CHANGE, "POST", f"api/v1/jobs/<str:public_id>/{act}") for act in ("cancel", "retry", "requeue")),
     Row(WORK_CHANGE, "POST", "api/v1/jobs/<str:public_id>/priority", body={"priority": 1}),
     Row(WORK_CHANGE, "POST", "api/v1/jobs/<str:public_id>/clone", 201, {"name": "walk-again"}),
+    Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/state", 302, {"state": "held"}),
+    *(Row(QUEUE_CHANGE, "POST", f"api/v1/queues/<str:public_id>/{act}") for act in ("hold", "release", "close")),
     Row(SUBMITTER, "GET", "jobs/submit/"),
     Row(SUBMIT, "POST", "jobs/submit/", 302, _FORM, hidden=422),
     Row(SUBMIT, "POST", "jobs/submit/check/", 200, _FORM, hidden=200),  # a part of the form, with its errors in it

@@ -46,6 +46,11 @@ SUBMIT = Rule(
 SUBMITTER = Rule(
     "The form for new work is for those who may submit it somewhere.", frozenset({"stranger"}) | WORK_CHANGE.may
 )
+QUEUE_CHANGE = Rule(
+    "Queues are held, released and closed by owners of their tenant, and by operators.",
+    frozenset({"owner", "operator"}),
+    WORK.hidden,
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,

@@ -119,7 +119,7 @@ def test_dry_run_says_where_why_and_the_limit(as_: As, actors: Actors) -> None:
 
 
 def test_dry_run_tells_waiting_from_never(as_: As, submit: Callable[..., Job], schedule: Callable[[], None]) -> None:
-    submit("full", gpus=8)
+    submit("nearly full", gpus=7)  # the other node's cards are in MIG mode: they hold no whole-card work
     schedule()
     waits = as_("member_a").post(CHECK, {"gpu_mode": "whole", "gpus": "8"}, headers=HX).content.decode()
     assert "Would wait for free capacity" in waits

@@ -1,12 +1,12 @@
 """Makes the demo's rows. Every step looks before it writes, so that a second run changes nothing."""
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
 
 from billing.catalog.services import seed_default_prices
-from console.audit.services import record
 from console.common.actor import Actor, system
 from console.demo.fleet import SITES, draft, nodes_of
 from console.demo.people import OFFICERS, TENANTS, DemoQueue, DemoTenant, email
@@ -14,7 +14,7 @@ from console.tenants.models import Tenant, User
 from console.tenants.services import add_member, create_project, create_tenant, create_user
 from pool.inventory.models import Node
 from pool.inventory.services import import_fleet
-from pool.scheduling.models import Queue
+from pool.scheduling.services import QueueLimits, create_queue
 
 WHOLE = 10_000
 SEED = system("demo")
@@ -56,16 +56,14 @@ def _tenant(demo: DemoTenant, devices: int) -> None:
 
 
 def _queue(actor: Actor, tenant: Tenant, demo: DemoQueue, devices: int) -> None:
-    facts = {
-        "name": demo.name,
-        "priority": demo.priority,
-        "quota_share_bp": _part(demo.quota, devices),
-        "limit_share_bp": None if demo.limit is None else _part(demo.limit, devices),
-        "limit_running_jobs": demo.limit_running_jobs,
-        "over_quota_weight": demo.weight,
-    }
-    queue = Queue.objects.create(tenant=tenant, **facts)
-    record(actor, "queue.create", queue, tenant_id=tenant.pk, after=facts)
+    limits = QueueLimits(
+        limit_share_bp=None if demo.limit is None else max(WHOLE, _part(demo.limit, devices)),
+        limit_running_jobs=demo.limit_running_jobs,
+        quota_share_bp=_part(demo.quota, devices),
+        over_quota_weight=Decimal(demo.weight),
+        priority=demo.priority,
+    )
+    create_queue(actor, tenant, demo.name, limits)
 
 
 def _part(part: float, devices: int) -> int:

@@ -18,4 +18,5 @@ urlpatterns: list[URLPattern] = [
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/<str:public_id>/", queues.queue, name="queue_detail"),
+    path("queues/<str:public_id>/state", queues.change_state, name="queue_state"),
 ]

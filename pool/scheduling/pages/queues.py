@@ -1,22 +1,27 @@
 """Queues: limits, what is held of them, what waits."""
 
+from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
 from console.common import clock
 from console.common.actor import Actor
+from console.common.errors import Conflict, InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
 from console.tenants import queries as tenants
-from pool.scheduling import queries
+from pool.scheduling import queries, services
 from pool.scheduling.models import JobState, Queue
 from pool.scheduling.pages import reads
 from pool.scheduling.pages.job_list import may_submit
+from pool.scheduling.services.queues import may_manage
 
 WAITING = 50
 COLUMNS = [
@@ -30,6 +35,13 @@ COLUMNS = [
     Column(gettext_lazy("Active jobs"), "active", "number"),
     Column(gettext_lazy("Waiting jobs"), "waiting", "number"),
 ]
+
+
+_CHANGED: dict[str, str | Promise] = {
+    Queue.State.OPEN: gettext_lazy("The queue is open: what waits in it is tried now."),
+    Queue.State.HELD: gettext_lazy("The queue is held: it takes jobs and starts none. What runs goes on."),
+    Queue.State.CLOSED: gettext_lazy("The queue is closed: it takes no new jobs. What waits in it still starts."),
+}
 
 
 def _cards(share_bp: int | None) -> float | None:
@@ -73,8 +85,25 @@ def queue(request: HttpRequest, public_id: str) -> HttpResponse:
         "more_waiting": max(0, found.waiting - len(waiting)),  # type: ignore[attr-defined]
         "more_active": max(0, found.active - len(active)),  # type: ignore[attr-defined]
         "may_submit": may_submit(actor) and actor.may_work_in(found.tenant_id),
+        "may_manage": may_manage(actor, found.tenant_id),
     }
     return render(request, "scheduling/queue.html", context)
+
+
+@require_POST
+def change_state(request: HttpRequest, public_id: str) -> HttpResponse:
+    """open, held or closed, and why. What comes too late is said as a message on the queue's page."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    found = queries.queue_for(actor, public_id)
+    state, reason = request.POST.get("state", ""), request.POST.get("reason", "").replace("\0", "")
+    try:
+        services.set_queue_state(actor, found, state, reason)
+        messages.success(request, str(_CHANGED[state]))
+    except Conflict as error:
+        messages.warning(request, error.message)
+    except InvalidInput as error:
+        messages.error(request, "; ".join(f"{e.field}: {e.message}" for e in error.errors))
+    return HttpResponseRedirect(reverse("scheduling:queue_detail", args=[found.public_id]))
 
 
 def _filtered(actor: Actor, request: HttpRequest) -> QuerySet[Queue]:

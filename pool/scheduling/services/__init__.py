@@ -5,16 +5,19 @@ from pool.scheduling.services.commands import claim_commands, command_done
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
 from pool.scheduling.services.lifecycle import replica_ended, replica_started, replicas_lost
 from pool.scheduling.services.placement import commit_placements, commit_refusals
+from pool.scheduling.services.queues import QueueLimits, create_queue, set_queue_state
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
 
 __all__ = [
+    "QueueLimits",
     "cancel_job",
     "claim_commands",
     "clone_job",
     "command_done",
     "commit_placements",
     "commit_refusals",
+    "create_queue",
     "dry_run",
     "expire_jobs",
     "replica_ended",
@@ -23,5 +26,6 @@ __all__ = [
     "requeue_job",
     "retry_job",
     "set_priority",
+    "set_queue_state",
     "submit_job",
 ]
