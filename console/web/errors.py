@@ -30,6 +30,10 @@ PAGES: dict[int, Page] = {
         _("Something went wrong here"),
         _("It is our fault, it has been logged, and nothing was half done. Try again in a moment."),
     ),
+    503: Page(
+        _("Not just now"),
+        _("A part of Weir does not answer; it is started again within seconds. Try again in a moment."),
+    ),
 }
 
 

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils import timezone, translation
+from redis.exceptions import RedisError
 
 from console.common.errors import WeirError
 from console.web import errors, preferences
 
+log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
@@ -41,8 +44,16 @@ class RefusalPagesMiddleware:
         return _leave_fragment(request, response)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if isinstance(exception, WeirError) and not request.path.startswith("/api/"):
+        if request.path.startswith("/api/"):
+            return None
+        if isinstance(exception, WeirError):
             return errors.refusal(request, exception)
+        # what counts attempts is away: nobody signs in uncounted
+        if isinstance(exception, RedisError):
+            log.warning("valkey_away", path=request.path, error=str(exception))
+            answer = errors.page(request, 503)
+            answer["Retry-After"] = "5"
+            return answer
         return None
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +90,18 @@ def test_of_many_at_once_one_wins(live: redis.Redis) -> None:
     for thread in threads:
         thread.join()
     assert sorted(won) == [False] * 7 + [True]
+
+
+def test_while_valkey_is_away_nobody_signs_in_uncounted_and_the_page_says_so(
+    user: User, settings: Any, tmp_path: Path
+) -> None:
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": f"unix://{tmp_path}/none.sock"}}
+    client = Client()
+    assert client.get(LOGIN).status_code == 200
+    answer = sign_in(client)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "Not just now" in answer.content.decode()
+    assert "_auth_user_id" not in client.session
 
 
 def test_a_password_signs_in_and_the_session_is_new(user: User) -> None:
