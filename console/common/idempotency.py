@@ -7,6 +7,9 @@ Safe when the process dies in between, by one rule: the effect and its stored an
 A claim (`status` null) ends at `expires_at`, which is also its fence: after that a retry may take it over, and a
 claimant that wakes up late finds its fence changed and is rolled back. A refusal (4xx) changed nothing, so it
 gives the key back instead of being stored.
+
+In mode "inside" no claim is needed: key and answer are stored by the transaction of the effect, whose unique key
+lets one of two through. The other is rolled back and answered from the store.
 """
 
 import hashlib
@@ -81,9 +84,12 @@ def run(caller: str, key: str, print_: str, work: Work, mode: Mode = "around") -
     """Runs `work` once for this caller and key, and answers every further call from the store.
 
     `work` gets a function that stores its answer. "around": `work` returns the answer, and runs in one transaction
-    with the storing of it. "inside": `work` calls that function within its own, shorter transaction. "after": `work`
-    changes nothing (a dry run), so its answer is stored when it is done; no transaction is held meanwhile.
+    with the storing of it. "inside": `work` calls that function within its own, shorter transaction and returns
+    nothing. "after": `work` changes nothing (a dry run), so its answer is stored when it is done; no transaction is
+    held meanwhile.
     """
+    if mode == "inside":
+        return _run_inside(caller, key, print_, work)
     claim = _claim(caller, key, print_)
     if isinstance(claim, Answer):
         return claim
@@ -105,6 +111,48 @@ def run(caller: str, key: str, print_: str, work: Work, mode: Mode = "around") -
     return stored[-1]
 
 
+class _Raced(Exception):
+    """Another request stored this key first; ours is rolled back."""
+
+
+def _run_inside(caller: str, key: str, print_: str, work: Work) -> Answer:
+    found = _find(caller, key)
+    if found is not None and found.expires_at > clock.now():
+        return _answer_of(found, print_)
+    stored: list[Answer] = []
+
+    def store(answer: Answer) -> None:
+        _store_new(caller, key, print_, answer, found)
+        stored.append(answer)
+
+    try:
+        work(store)
+    except _Raced:
+        winner = _find(caller, key)
+        if winner is None:
+            raise _in_progress() from None
+        return _answer_of(winner, print_)
+    return stored[-1]
+
+
+def _store_new(caller: str, key: str, print_: str, answer: Answer, expired: IdempotencyKey | None) -> None:
+    """In the transaction of the effect. An expired row of the key makes room first, if it is still the same one."""
+    if expired is not None:
+        IdempotencyKey.objects.filter(pk=expired.pk, expires_at=expired.expires_at).delete()
+    try:
+        IdempotencyKey.objects.create(
+            caller=caller,
+            key=key,
+            fingerprint=print_,
+            status=answer.status,
+            body=sealed.seal(_PURPOSE, answer.body),
+            headers=answer.headers,
+            expires_at=clock.now() + KEEP,
+        )
+    except IntegrityError as error:
+        raise _Raced from error
+
+
 def purge(now: datetime) -> int:
     """Deletes what has expired, in small transactions; the number deleted. Running twice changes nothing."""
     total = 0
@@ -123,11 +171,20 @@ def _claim(caller: str, key: str, print_: str) -> tuple[int, datetime] | Answer:
             row = IdempotencyKey.objects.create(caller=caller, key=key, fingerprint=print_, expires_at=fence)
         return row.pk, fence
     except IntegrityError:
-        found = IdempotencyKey.objects.filter(caller=caller, key=key).first()
+        found = _find(caller, key)
     if found is None:  # given back or purged in between
         raise _in_progress()
     if found.expires_at <= now:
         return _take_over(found, print_, fence)
+    return _answer_of(found, print_)
+
+
+def _find(caller: str, key: str) -> IdempotencyKey | None:
+    return IdempotencyKey.objects.filter(caller=caller, key=key).first()
+
+
+def _answer_of(found: IdempotencyKey, print_: str) -> Answer:
+    """What a key that is in use answers. Raises KeyReused, or Conflict while the first request runs."""
     if found.fingerprint != print_:
         raise KeyReused()
     if found.status is None:

@@ -295,6 +295,7 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     observer = Observer()
     observer.start()
     load(stack, 5, 3, "warm")
+    print("LOADING", flush=True)
     before, began = cpu_seconds(), time.perf_counter()
     sent = load(stack, given.rate, given.seconds, "load")
     after, loaded = cpu_seconds(), time.perf_counter() - began

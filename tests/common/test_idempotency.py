@@ -101,7 +101,7 @@ def test_killed_after_the_commit_the_answer_is_there() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_one_that_wakes_up_after_a_take_over_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fence: a paused process must not add a second object once a retry has taken its claim over."""
+    """A paused process must not add a second object once a retry went through: it answers what the retry made."""
     later = clock.now() + idempotency.CLAIM + timedelta(seconds=1)
 
     def slow(store: Callable[[Answer], None]) -> None:
@@ -111,10 +111,41 @@ def test_one_that_wakes_up_after_a_take_over_is_rolled_back(monkeypatch: pytest.
         with transaction.atomic():
             store(make_tenant("first"))
 
-    with pytest.raises(Conflict):
-        idempotency.run("user:1", "k", PRINT, slow, "inside")
+    assert idempotency.run("user:1", "k", PRINT, slow, "inside").replayed is True
     assert [tenant.name for tenant in Tenant.objects.all()] == ["retry"]
     assert run(make_tenant).replayed is True
+
+
+def test_inside_stores_key_and_effect_together_or_neither(db: None) -> None:
+    def refuse(store: Callable[[Answer], None]) -> None:
+        with transaction.atomic():
+            store(make_tenant("first"))
+            raise InvalidInput([])
+
+    with pytest.raises(InvalidInput):
+        idempotency.run("user:1", "k", PRINT, refuse, "inside")
+    assert (Tenant.objects.count(), IdempotencyKey.objects.count()) == (0, 0)
+
+    def again(store: Callable[[Answer], None]) -> None:
+        with transaction.atomic():
+            store(make_tenant("second"))
+
+    assert idempotency.run("user:1", "k", PRINT, again, "inside").replayed is False
+    with pytest.raises(idempotency.KeyReused):
+        idempotency.run("user:1", "k", idempotency.fingerprint("POST", "/other", b""), again, "inside")
+
+
+def test_inside_an_expired_key_makes_room(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(store: Callable[[Answer], None]) -> None:
+        with transaction.atomic():
+            store(make_tenant("one"))
+
+    idempotency.run("user:1", "k", PRINT, make, "inside")
+    later = clock.now() + idempotency.KEEP + timedelta(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    Tenant.objects.all().delete()
+    assert idempotency.run("user:1", "k", PRINT, make, "inside").replayed is False
+    assert (Tenant.objects.count(), IdempotencyKey.objects.count()) == (1, 1)
 
 
 @pytest.mark.django_db(transaction=True)

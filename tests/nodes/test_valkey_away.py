@@ -16,9 +16,7 @@ from tests.nodes.work import reaches
 def away(monkeypatch, tmp_path):
     """Settings name a socket that nobody serves."""
     monkeypatch.setattr(settings, "REDIS_URL", f"unix://{tmp_path}/valkey.sock")
-    wake._valkey.cache_clear()
-    yield f"{tmp_path}/valkey.sock"
-    wake._valkey.cache_clear()
+    return f"{tmp_path}/valkey.sock"
 
 
 @pytest.mark.django_db(transaction=True)
