@@ -8,8 +8,8 @@ A claim (`status` null) ends at `expires_at`, which is also its fence: after tha
 claimant that wakes up late finds its fence changed and is rolled back. A refusal (4xx) changed nothing, so it
 gives the key back instead of being stored.
 
-In mode "inside" no claim is needed: key and answer are stored by the transaction of the effect, whose unique key
-lets one of two through. The other is rolled back and answered from the store.
+In mode "inside" no claim is needed: the effect's own transaction stores key and answer with its other rows, and
+the unique key lets one of two through. The other is rolled back and answered from the store.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 
@@ -42,8 +42,9 @@ class Answer:
     replayed: bool = False
 
 
-Work = Callable[[Callable[[Answer], None]], Answer | None]
-Mode = Literal["around", "inside", "after"]
+Work = Callable[[], Answer]
+WorkInside = Callable[[Callable[[Answer], IdempotencyKey]], None]
+Mode = Literal["around", "after"]
 
 
 class KeyMissing(WeirError):
@@ -83,74 +84,47 @@ def fingerprint(method: str, path: str, body: bytes) -> str:
 def run(caller: str, key: str, print_: str, work: Work, mode: Mode = "around") -> Answer:
     """Runs `work` once for this caller and key, and answers every further call from the store.
 
-    `work` gets a function that stores its answer. "around": `work` returns the answer, and runs in one transaction
-    with the storing of it. "inside": `work` calls that function within its own, shorter transaction and returns
-    nothing. "after": `work` changes nothing (a dry run), so its answer is stored when it is done; no transaction is
-    held meanwhile.
+    "around": `work` and the storing of its answer are one transaction. "after": `work` changes nothing (a dry run),
+    so its answer is stored when it is done; no transaction is held meanwhile.
     """
-    if mode == "inside":
-        return _run_inside(caller, key, print_, work)
     claim = _claim(caller, key, print_)
     if isinstance(claim, Answer):
         return claim
-    stored: list[Answer] = []
-
-    def store(answer: Answer) -> None:
-        _store(*claim, answer)
-        stored.append(answer)
-
     try:
         with transaction.atomic() if mode == "around" else nullcontext():
-            answer = work(store)
-            if answer is not None:
-                store(answer)
+            answer = work()
+            _store(*claim, answer)
     except Exception:
         # nothing happened, so a retry may start at once; where the database is what failed, the claim ends itself
         _give_back(*claim)
         raise
-    return stored[-1]
+    return answer
 
 
-class _Raced(Exception):
-    """Another request stored this key first; ours is rolled back."""
+def run_inside(caller: str, key: str, print_: str, work: WorkInside) -> Answer:
+    """Like `run`, for work with a short transaction of its own.
 
-
-def _run_inside(caller: str, key: str, print_: str, work: Work) -> Answer:
+    `work` gets a function that makes the row of its answer, and inserts that row in its transaction.
+    """
     found = _find(caller, key)
-    if found is not None and found.expires_at > clock.now():
-        return _answer_of(found, print_)
-    stored: list[Answer] = []
+    if found is not None:
+        if found.expires_at > clock.now():
+            return _answer_of(found, print_)
+        IdempotencyKey.objects.filter(pk=found.pk, expires_at=found.expires_at).delete()
+    given: list[Answer] = []
 
-    def store(answer: Answer) -> None:
-        _store_new(caller, key, print_, answer, found)
-        stored.append(answer)
+    def row(answer: Answer) -> IdempotencyKey:
+        given.append(answer)
+        return IdempotencyKey(caller=caller, key=key, fingerprint=print_, created_at=clock.now(), **_kept(answer))
 
     try:
-        work(store)
-    except _Raced:
+        work(row)
+    except IntegrityError:
         winner = _find(caller, key)
         if winner is None:
-            raise _in_progress() from None
+            raise
         return _answer_of(winner, print_)
-    return stored[-1]
-
-
-def _store_new(caller: str, key: str, print_: str, answer: Answer, expired: IdempotencyKey | None) -> None:
-    """In the transaction of the effect. An expired row of the key makes room first, if it is still the same one."""
-    if expired is not None:
-        IdempotencyKey.objects.filter(pk=expired.pk, expires_at=expired.expires_at).delete()
-    try:
-        IdempotencyKey.objects.create(
-            caller=caller,
-            key=key,
-            fingerprint=print_,
-            status=answer.status,
-            body=sealed.seal(_PURPOSE, answer.body),
-            headers=answer.headers,
-            expires_at=clock.now() + KEEP,
-        )
-    except IntegrityError as error:
-        raise _Raced from error
+    return given[-1]
 
 
 def purge(now: datetime) -> int:
@@ -202,14 +176,18 @@ def _take_over(found: IdempotencyKey, print_: str, fence: datetime) -> tuple[int
 
 
 def _store(row_id: int, fence: datetime, answer: Answer) -> None:
-    stored = IdempotencyKey.objects.filter(pk=row_id, status__isnull=True, expires_at=fence).update(
-        status=answer.status,
-        body=sealed.seal(_PURPOSE, answer.body),
-        headers=answer.headers,
-        expires_at=clock.now() + KEEP,
-    )
-    if not stored:  # too slow: a retry took the claim over, and its effect counts, not ours
+    mine = IdempotencyKey.objects.filter(pk=row_id, status__isnull=True, expires_at=fence)
+    if not mine.update(**_kept(answer)):  # too slow: a retry took the claim over, and its effect counts, not ours
         raise _in_progress()
+
+
+def _kept(answer: Answer) -> dict[str, Any]:
+    return {
+        "status": answer.status,
+        "body": sealed.seal(_PURPOSE, answer.body),
+        "headers": answer.headers,
+        "expires_at": clock.now() + KEEP,
+    }
 
 
 def _give_back(row_id: int, fence: datetime) -> None:

@@ -132,7 +132,7 @@ def session() -> Any:
     from django.conf import settings
 
     database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite3"):
+    if database["ENGINE"].endswith("sqlite"):
         import sqlite3
 
         return sqlite3.connect(database["NAME"], isolation_level=None, timeout=30)

@@ -1,14 +1,10 @@
 """Answers that several views give."""
 
-from collections.abc import Callable
-
 from rest_framework import status
 from rest_framework.response import Response
 
 from pool.scheduling.api.rows import JobRow
 from pool.scheduling.models import Job
-
-Store = Callable[[Response], None]
 
 
 def created(job: Job) -> Response:
