@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import F, Q
 
-from console.common import bulk
+from console.common import bulk, sql
 from pool.scheduling.models import NodeCommand, Replica, ReplicaState
 
 RESEND_AFTER = timedelta(seconds=10)
@@ -43,10 +43,14 @@ def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: in
 
 def command_done(public_id: str, ok: bool, detail: str, now: datetime) -> bool:
     """The agent confirmed. False when that was known already."""
-    state = _State.DONE if ok else _State.FAILED
     return bool(
-        NodeCommand.objects.filter(public_id=public_id, state__in=[_State.PENDING, _State.SENT]).update(
-            state=state, done_at=now, detail=detail[:300]
+        sql.execute(
+            "UPDATE scheduling_nodecommand SET state = %s, done_at = %s, detail = %s"
+            " WHERE public_id = %s AND state IN ('pending', 'sent')",
+            str(_State.DONE if ok else _State.FAILED),
+            now,
+            detail[:300],
+            public_id,
         )
     )
 
@@ -65,7 +69,11 @@ def close_commands(replica_ids: Iterable[int], ran: Iterable[int]) -> None:
 
     News of an end may overtake the confirmation of the start: those of `ran` had a process, so it was carried out.
     """
-    carried_out = Q(kind=_Kind.START, state=_State.SENT, replica_id__in=list(ran))
-    NodeCommand.objects.filter(replica_id__in=list(replica_ids), state__in=[_State.PENDING, _State.SENT]).update(
-        state=Case(When(carried_out, then=Value(_State.DONE)), default=Value(_State.OBSOLETE))
+    ids, carried_out = list(replica_ids), list(ran)
+    done = f"kind = 'start' AND state = 'sent' AND replica_id IN ({sql.marks(carried_out)})" if carried_out else "1 = 0"
+    sql.execute(
+        f"UPDATE scheduling_nodecommand SET state = CASE WHEN {done} THEN 'done' ELSE 'obsolete' END"
+        f" WHERE state IN ('pending', 'sent') AND replica_id IN ({sql.marks(ids)})",
+        *carried_out,
+        *ids,
     )
