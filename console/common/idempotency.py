@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 
-from console.common import clock, sealed
+from console.common import clock, sealed, sql
 from console.common.errors import Conflict, FieldError, InvalidInput, WeirError
 from console.common.models import IdempotencyKey
 
@@ -153,8 +153,12 @@ def _claim(caller: str, key: str, print_: str) -> tuple[int, datetime] | Answer:
     return _answer_of(found, print_)
 
 
+_BY_KEY = sql.Reader("WHERE k.caller = %s AND k.key = %s", k=IdempotencyKey)
+
+
 def _find(caller: str, key: str) -> IdempotencyKey | None:
-    return IdempotencyKey.objects.filter(caller=caller, key=key).first()
+    row = _BY_KEY.first(caller, key)
+    return row[0] if row else None
 
 
 def _answer_of(found: IdempotencyKey, print_: str) -> Answer:

@@ -80,6 +80,9 @@ def _true_time(received_at: datetime, age_us: int, floor: datetime) -> datetime:
     return max(floor, received_at - timedelta(microseconds=max(0, age_us)))
 
 
+_JOB = sql.Reader("WHERE j.id = %s", j=Job)
+
+
 def _job_runs(replica: Member, at: datetime) -> None:
     """Starting -> running once every replica of the attempt runs; the maximum duration counts from there."""
     lock_attempt(replica.attempt_id)
@@ -87,12 +90,12 @@ def _job_runs(replica: Member, at: datetime) -> None:
         "SELECT id FROM scheduling_replica WHERE attempt_id = %s AND state = 'assigned' LIMIT 1", replica.attempt_id
     ):
         return
-    limit = Job.objects.filter(pk=replica.job_id).values_list("max_duration", flat=True).get()
+    job: Job = _JOB(replica.job_id)[0][0]
     moved = sql.execute(
         "UPDATE scheduling_job SET state = 'running', started_at = %s, deadline_at = %s"
         " WHERE id = %s AND state = 'starting'",
         at,
-        at + limit if limit else None,
+        at + job.max_duration if job.max_duration else None,
         replica.job_id,
     )
     if moved:
