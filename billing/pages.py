@@ -18,6 +18,7 @@ urlpatterns: list[URLPattern] = [
     path("usage/records/", usage.records, name="usage_records"),
     path("usage/records/export/", usage.records_export, name="usage_records_export"),
     path("usage/reconciliation/", usage.reconciliation, name="usage_reconciliation"),
+    path("usage/reconciliation/export/", usage.reconciliation_export, name="usage_reconciliation_export"),
     path("prices/", prices.prices, name="price_list"),
     path("prices/export/", prices.export, name="price_export"),
     path("prices/<str:public_id>/cancel", prices.cancel, name="price_cancel"),

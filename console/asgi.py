@@ -1,4 +1,4 @@
-"""The ASGI application: HTTP by Django, websockets behind the origin guard and the session."""
+"""The ASGI application: static files, pages and API by Django, websockets behind the origin guard and the session."""
 
 import os
 
@@ -14,11 +14,16 @@ from django.conf import settings  # noqa: E402
 
 from console.common.threaded import ThreadedHandler  # noqa: E402
 from console.common.ws import OriginGuard  # noqa: E402
+from console.web.statics import Statics  # noqa: E402
 from pool.nodes.streams import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
+<<<<<<< HEAD
     {
         "http": ThreadedHandler(settings.WEIR_WEB_THREADS),
         "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
+=======
+    {"http": Statics(http), "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))}
+>>>>>>> main
 )

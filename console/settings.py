@@ -49,7 +49,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "console.common.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -116,6 +115,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_ADAPTER = "console.tenants.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # strangers get no mail from us, and nobody signs up
 ACCOUNT_SESSION_REMEMBER = False
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 # without a mail server nothing is sent, and nothing fails
@@ -183,7 +183,11 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "console.web.vendor.VendorFinder",  # plotly.js out of its wheel
 ]
-STATIC_ROOT = HOME / "staticfiles"
+STATIC_ROOT = HOME / "staticfiles"  # filled at the start of the console, console/web/statics.py
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "console.web.statics.HashedStorage"},
+}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 
@@ -235,6 +239,7 @@ WEIR_STALE_REPORTS = 3  # a node that misses more reports takes no new work
 # an agent that gets no answer for so long ends its work by itself; so much later its devices are given away
 WEIR_NODE_LEASE_SECONDS = float(os.environ.get("WEIR_NODE_LEASE_SECONDS", "30"))
 WEIR_NODE_SKEW_SECONDS = float(os.environ.get("WEIR_NODE_SKEW_SECONDS", "5"))
+WEIR_LOG_BYTES = int(os.environ.get("WEIR_LOG_BYTES", str(4 << 20)))  # output kept of each stream of a replica
 WEIR_GATEWAY_TLS_CERT = os.environ.get("WEIR_GATEWAY_TLS_CERT", "")
 WEIR_GATEWAY_TLS_KEY = os.environ.get("WEIR_GATEWAY_TLS_KEY", "")
 WEIR_GATEWAY_TLS_CLIENT_CA = os.environ.get("WEIR_GATEWAY_TLS_CLIENT_CA", "")  # then agents must show a certificate

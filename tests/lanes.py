@@ -15,8 +15,9 @@ from typing import IO
 
 from tests import postgres
 
-# what a browser shows is checked once: the pages behind it are tested on both databases without one
-NO_BROWSER = ["-m", "not browser"]
+# what a browser shows is checked once, and on PostgreSQL again for the main job only: the pages behind it are tested
+# on both databases without a browser
+CORE_BROWSER = ["-m", "not browser or browser_core"]
 
 
 @dataclass
@@ -53,7 +54,7 @@ def arguments() -> argparse.Namespace:
 
 
 def both(sqlite: Lane, name: str, given: argparse.Namespace, url: str) -> int:
-    words = [*NO_BROWSER, *given.words]
+    words = [*CORE_BROWSER, *given.words]
     if given.together:
         other = start(name, words, url, apart=True)
         return finish(sqlite) | finish(other)

@@ -62,6 +62,7 @@ class InvoicePage(ApiView):
     @extend_schema(responses={200: InvoiceDetail}, operation_id="invoices_retrieve")
     def get(self, request: Request, public_id: str) -> Response:
         """One invoice with its lines, whose amounts add up to its total."""
+        require_money(self.actor)
         invoice = queries.invoice_for(self.actor, public_id)
         return Response(InvoiceDetail(invoice).data)
 
@@ -85,6 +86,7 @@ class InvoiceLines(ListView):
     file_name = "invoice-lines"
 
     def rows(self, wanted: dict[str, Any]) -> QuerySet[InvoiceLine]:
+        require_money(self.actor)
         invoice = queries.invoice_for(self.actor, self.kwargs["public_id"])
         return invoice.lines.select_related("invoice")
 

@@ -47,7 +47,9 @@ TABS = {
 def prices(request: HttpRequest) -> HttpResponse:
     """Filters: when (a tab), q, isolation, fleet. POST sets a price."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    form = PriceForm(request.POST or None)
+    if request.method == "POST":
+        services.check_may_set(actor)
+    form = PriceForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and _set(actor, form):
         messages.success(request, _("The price is set. What was used before keeps its own."))
         return redirect("billing:price_list")

@@ -53,7 +53,7 @@ def set_price(
     Raises NotAllowed (only finance), InvalidInput, or Conflict where a version begins at that very instant or
     usage after it is rated already.
     """
-    _check_finance(actor)
+    check_may_set(actor)
     now = now or clock.now()
     begin = valid_from or now
     amount = _checked_amount(per_card_hour)
@@ -87,7 +87,7 @@ def set_price(
 
 def cancel_price(actor: Actor, price: Price, now: datetime | None = None) -> None:
     """Takes back a version that has not begun. Raises Conflict for one that has: it is part of the past."""
-    _check_finance(actor)
+    check_may_set(actor)
     now = now or clock.now()
     with transaction.atomic():
         PriceBook.objects.filter(pk=price.book_id).update(fence=F("fence") + 1)
@@ -104,7 +104,7 @@ def seed_default_prices(actor: Actor) -> int:
 
     Idempotent. Nothing is added where the platform's currency is not that of the table.
     """
-    _check_finance(actor)
+    check_may_set(actor)
     if config.currency() != CURRENCY:
         log.info("no assumed prices in this currency", currency=config.currency())
         return 0
@@ -147,7 +147,7 @@ def _assumed() -> list[tuple[str, str, Decimal]]:
     ]
 
 
-def _check_finance(actor: Actor) -> None:
+def check_may_set(actor: Actor) -> None:
     # separate powers: an operator may read prices, not change them
     if not actor.is_finance:
         raise NotAllowed("only a finance officer changes prices")

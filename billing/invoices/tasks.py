@@ -11,9 +11,11 @@ from billing.rating.calendar import first_of, local_day
 from console.common import clock
 from console.common.actor import system
 from console.common.errors import Conflict
+from console.common.sending import send
 from console.tenants.models import Tenant
 
 log = structlog.get_logger("weir.billing")
+DAY_S = 86_400.0  # then the next round comes anyway
 
 
 @shared_task(name="billing.invoices.tasks.draft_last_month")
@@ -22,7 +24,7 @@ def draft_last_month() -> None:
     today = local_day(clock.now(), config.zone())
     month = first_of(first_of(today) - timedelta(days=1))
     for tenant in queries.tenants_with_usage(month, building.last_day(month)):
-        draft.delay(tenant.pk, month.isoformat())
+        send(draft, tenant.pk, month.isoformat(), expires=DAY_S)
 
 
 @shared_task(name="billing.invoices.tasks.draft")

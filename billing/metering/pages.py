@@ -1,10 +1,13 @@
 """Usage: by day, project, model, queue or tenant; its records; and the reconciliation."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
@@ -12,7 +15,8 @@ from billing import config
 from billing.catalog.models import Price
 from billing.metering import filters, showing
 from billing.metering.models import UsageRecord
-from billing.metering.queries import may_see_money, reconcile, summary, total
+from billing.metering.queries import Reconciliation, may_see_money, reconcile, summary, total
+from billing.metering.queries.reconcile import Balance, GroupBalance
 from billing.metering.showing import Shown
 from billing.rating.amounts import card_hours
 from billing.rating.calendar import day_start, local_day
@@ -50,7 +54,28 @@ RECORDS = [
     Column(_("Price per card-hour"), lambda row: _price_of(row, "per_card_hour"), "number"),
     Column(_("Currency"), lambda row: row.price.book.currency if row.price else None),
 ]
+BALANCES = [
+    Column(_("Site"), "group.site"),
+    Column(_("Model"), "group.model"),
+    Column(_("Cards"), "group.devices", "number"),
+    Column(_("Resource"), "resource"),
+    Column(_("Capacity × time"), lambda row: card_hours(row.balance.capacity), "number"),
+    Column(_("Billed"), lambda row: card_hours(row.balance.billed), "number"),
+    Column(_("Running"), lambda row: card_hours(row.balance.running), "number"),
+    Column(_("Idle"), lambda row: card_hours(row.balance.idle), "number"),
+    Column(_("Unusable"), lambda row: card_hours(row.balance.unusable), "number"),
+    Column(_("Down"), lambda row: card_hours(row.balance.down), "number"),
+    Column(_("Unexplained"), lambda row: card_hours(row.balance.unexplained), "number"),
+]
 EXPORTED = 200_000
+
+
+class BalanceRow(NamedTuple):
+    """A line of the reconciliation's export, in card-hours."""
+
+    group: GroupBalance
+    resource: str
+    balance: Balance
 
 
 def _price_of(row: UsageRecord, field: str) -> object:
@@ -125,6 +150,26 @@ def records_export(request: HttpRequest) -> HttpResponseBase:
 @require_GET
 def reconciliation(request: HttpRequest) -> HttpResponse:
     """Capacity x time against what is billed, for the days chosen (seller's zone), up to now."""
+    where, result = _reconciled(request)
+    context = {"where": where, "filters": filters.fields(where)[1:3], "result": result}
+    return render(request, "billing/reconciliation.html", context)
+
+
+@require_GET
+def reconciliation_export(request: HttpRequest) -> HttpResponseBase:
+    """The table as shown, as CSV or XLSX."""
+    where, result = _reconciled(request)
+    name = f"reconciliation-{where.chosen.first}-{where.chosen.last}"
+    return export_response(request.GET.get("format", "csv"), _balance_rows(result), BALANCES, name)
+
+
+def _balance_rows(result: Reconciliation) -> Iterator[BalanceRow]:
+    for group in result.groups:
+        yield BalanceRow(group, gettext("Compute"), group.compute)
+        yield BalanceRow(group, gettext("Memory"), group.memory)
+
+
+def _reconciled(request: HttpRequest) -> tuple[filters.Where, Reconciliation]:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     if not actor.sees_all_money:
         raise NotAllowed("the reconciliation is for finance, operators and auditors")
@@ -133,12 +178,7 @@ def reconciliation(request: HttpRequest) -> HttpResponse:
     zone = config.zone()
     start = day_start(where.chosen.first, zone)
     end = min(day_start(where.chosen.last + timedelta(days=1), zone), now)
-    context = {
-        "where": where,
-        "filters": filters.fields(where)[1:3],
-        "result": reconcile(start, max(start, end)),
-    }
-    return render(request, "billing/reconciliation.html", context)
+    return where, reconcile(start, max(start, end))
 
 
 def _today_first(request: HttpRequest, now: datetime) -> dict[str, str]:

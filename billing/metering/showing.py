@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,8 @@ from billing.format import money
 from billing.metering.queries import UsageRow
 from billing.rating.amounts import digits, largest_remainder
 from billing.rating.amounts import money as rounded_money
+
+WEEK, DAY_MS = 7, 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,18 @@ def _shown(row: UsageRow, label: str, amounts: tuple[tuple[Decimal, str], ...]) 
     return Shown(label, row.held_us, row.card_us, row.unrated_us, amounts)
 
 
+def _days(labels: Sequence[str]) -> dict[str, Any]:
+    """Never more than one mark a day: plotly.js would mark the hours of a few days, each with the same text."""
+    if not labels:
+        return {}
+    first, last = date.fromisoformat(labels[0]), date.fromisoformat(labels[-1])
+    if (last - first).days >= WEEK:
+        return {"nticks": WEEK + 1}
+    noon = datetime.combine(last, time(12))
+    shown = [(noon - timedelta(days=WEEK)).isoformat(), noon.isoformat()]
+    return {"dtick": DAY_MS, "tick0": labels[-1], "range": shown}
+
+
 def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
     """Amounts by day as JSON for plotly.js; colours are tokens that static/js/charts.js replaces."""
     axis = {"gridcolor": "{line}", "zerolinecolor": "{line}", "linecolor": "{line}", "fixedrange": True}
@@ -61,6 +76,7 @@ def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
         "x": [row.label for row in rows],
         # a height on the screen, not an amount: the table beside it has the exact one
         "y": [float(sum(value for value, own in row.amounts if own == currency)) for row in rows],
+        "width": 0.65 * DAY_MS,
         "marker": {"color": "{accent}"},
         "hovertemplate": "%{x}<br>%{y:,.2f} " + currency + "<extra></extra>",
     }
@@ -71,9 +87,8 @@ def figure(rows: Sequence[Shown], currency: str) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "{font}", "size": 11.5, "color": "{muted}"},
         "showlegend": False,
-        "bargap": 0.35,
         "hoverlabel": {"bgcolor": "{card}", "bordercolor": "{line}", "font": {"color": "{ink}"}},
-        "xaxis": {**axis, "type": "date", "tickformat": "%m-%d"},
+        "xaxis": {**axis, "type": "date", "tickformat": "%m-%d", **_days([row.label for row in rows])},
         "yaxis": {**axis, "rangemode": "tozero", "nticks": 5, "tickformat": ",.0f"},
     }
     return {"data": [bars], "layout": layout}

@@ -9,9 +9,11 @@ from celery import shared_task
 from billing.metering import services
 from billing.metering.batch import Tally
 from console.common import clock
+from console.common.sending import send
 
 log = structlog.get_logger("weir.billing")
 BUDGET_S = 30  # well below the task time limit; what is left goes into the next message
+HOUR_S = 3600.0  # then the next sweep comes anyway
 RECENT = timedelta(days=3)  # ends that became known later than that are found by the full sweep
 
 
@@ -26,7 +28,7 @@ def sweep(full: bool = False) -> None:
     tally += services.rate_unrated(stop=stop)
     _report("usage swept", tally)
     if stop():
-        sweep.delay(full)
+        send(sweep, full, expires=HOUR_S)
 
 
 @shared_task(name="billing.metering.tasks.wake")

@@ -133,7 +133,7 @@ class TokenRevoke(ApiView):
     def post(self, request: Request, public_id: str) -> Response:
         """End a token at once and for good."""
         params.body(serializers.Serializer, self.sent)
-        token = services.revoke_token(self.actor, queries.token_for(self.actor, public_id))
+        token = services.revoke_token(self.actor, queries.revocable_token(self.actor, public_id))
         return Response(TokenRow(token).data)
 
 

@@ -27,7 +27,7 @@ app_name = "tenants"
 def tokens(request: HttpRequest) -> HttpResponse:
     """The list and the form. A new secret is in the answer to its POST and nowhere else."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    form = TokenForm(actor, request.POST or None)
+    form = TokenForm(actor, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {}
     if request.method == "POST" and form.is_valid():
         context = _create(actor, form)
@@ -41,7 +41,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    services.revoke_token(actor, queries.token_for(actor, public_id))
+    services.revoke_token(actor, queries.revocable_token(actor, public_id))
     return redirect("tenants:tokens")
 
 

@@ -77,8 +77,10 @@ def tokens_for(actor: Actor) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user_id=actor.user_id or 0).select_related("tenant", "user").order_by("-id")
 
 
-def token_for(actor: Actor, public_id: str) -> ApiToken:
-    token = tokens_for(actor).filter(public_id=public_id).first()
+def revocable_token(actor: Actor, public_id: str) -> ApiToken:
+    """One's own, or for an operator anyone's: a token that leaked is ended by its id in the audit log."""
+    tokens = ApiToken.objects.select_related("tenant", "user") if actor.is_operator else tokens_for(actor)
+    token = tokens.filter(public_id=public_id).first()
     if token is None:
         raise NotFound(f"token {public_id!r} was not found")
     return token

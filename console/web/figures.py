@@ -5,7 +5,7 @@ in the person's zone, without offset, because plotly shows what it is given.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -16,6 +16,7 @@ from pool.nodes.readings import Point
 
 Figure = dict[str, Any]
 WHOLE_BP = 10_000
+_SHORTEST = timedelta(minutes=10)
 _GAP_S = 180  # a longer silence is drawn as a gap, not as a straight line over it
 
 
@@ -98,6 +99,16 @@ def device_heat(points: Sequence[Point], limit_w: int) -> Figure:
     return figure
 
 
+def _span(times: Sequence[str]) -> Figure:
+    """A history of minutes stands at the end of ten: marks less than a minute apart would all read the same."""
+    if not times:
+        return {}
+    first, last = datetime.fromisoformat(times[0]), datetime.fromisoformat(times[-1])
+    if last - first >= _SHORTEST:
+        return {}
+    return {"range": [(last - _SHORTEST).isoformat(), last.isoformat()], "dtick": 120_000}
+
+
 def _figure(lines: list[Figure], y: Figure) -> Figure:
     layout = {
         "height": 190,
@@ -119,6 +130,7 @@ def _figure(lines: list[Figure], y: Figure) -> Figure:
             "tickformat": "%H:%M",
             "hoverformat": "%m-%d %H:%M",
             "nticks": 7,
+            **_span(lines[0]["x"]),
         },
         "yaxis": {**_axis(), **y},
         "dragmode": "zoom",

@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _PERIOD = timedelta(hours=1)
 _DAY = timedelta(days=1)
+_MINUTE, _FRESH = timedelta(minutes=1), timedelta(minutes=5)
 _QUICK_S, _SLOW_S = 4, 20
 
 
@@ -43,7 +44,7 @@ class Figure:
 def for_platform(actor: Actor) -> list[Figure]:
     """What an operator or auditor sees. Money only where the actor may read all of it."""
     now = clock.now()
-    strip = [_allocated(actor, now), _utilisation(), _fragmentation(), *_times(actor, now)]
+    strip = [_allocated(actor, now), _utilisation(now), _fragmentation(), *_times(actor, now)]
     if actor.sees_all_money:
         strip.append(_revenue(actor, now))
     return strip
@@ -66,11 +67,13 @@ def _allocated(actor: Actor, now: datetime) -> Figure:
     )
 
 
-def _utilisation() -> Figure:
+def _utilisation(now: datetime) -> Figure:
     summary = readings.pool_summary()
     bp = summary["utilisation_bp"] if summary else None
     note = _("no node reports") if bp is None else ""
-    if summary and bp is not None:
+    if bp == 0 and not _sampled(now):
+        bp, note = None, _("no figure yet: the first minute")
+    elif summary and bp is not None:
         note = _("%(some)s of %(all)s report") % {
             "some": formats.count(summary["reporting"]),
             "all": formats.count(summary["devices"]),
@@ -83,6 +86,12 @@ def _utilisation() -> Figure:
         note,
         _("Mean over all cards that report, idle ones included. The heatmap shows it card by card."),
     )
+
+
+def _sampled(now: datetime) -> bool:
+    """Whether the pool was measured a minute ago. The first reports of nodes that have just come up carry zeros."""
+    newest = readings.sample_before(now - _MINUTE)
+    return newest is not None and newest.at > now - _FRESH
 
 
 def _fragmentation() -> Figure:

@@ -95,7 +95,7 @@ def _want(request: ReplicaRequest, entry: int, kinds: list[Kind], isolation: str
         whole = isolation == "exclusive"
         needed = (asked_memory(request, entry) or 0) if whole else shared_memory(request, entry, kind)
         want.memory[number] = needed
-        want.serves[number] = needed <= kind.memory_mib
+        want.serves[number] = kind.plain and needed <= kind.memory_mib
         if whole:
             want.share[number] = WHOLE
     return want

@@ -26,7 +26,7 @@ def eligible(device: Ints, task: TaskClass, want: Want) -> Bools:
 
 
 def whole_free(device: Ints) -> Bools:
-    """Nothing is held of it."""
+    """Nothing is held of it, and it is not in MIG mode."""
     free: Bools = (device[s.USE] == s.IDLE) & (device[s.ROOM] == 10_000)
     return free
 

@@ -147,7 +147,7 @@ class Fleet:
         row, column = self._where(hold)
         if column is not None:
             trust = self.trust_number(hold.tenant, hold.trust_group)
-            h.check_device(self.state, row, column, hold, trust)
+            h.check_device(self.state, row, column, hold, trust, self._in_mig_mode(row, column))
         h.check_node(self.state, row, hold)
         self._take(hold)
         self._touch(row)
@@ -160,7 +160,7 @@ class Fleet:
             return False
         row, column = self._where(hold)
         if column is not None:
-            h.give_device(self.state, row, column, hold)
+            h.give_device(self.state, row, column, hold, self._in_mig_mode(row, column))
         h.take_node(self.state, row, hold, sign=-1)
         self._touch(row)
         return True
@@ -246,11 +246,14 @@ class Fleet:
             raise ValueError(f"device_key: {hold.device_key} is not on node {hold.node_key}")
         return self.row_of[hold.node_key], self.place_of[hold.device_key][1]
 
+    def _in_mig_mode(self, row: int, column: int) -> bool:
+        return self.nodes[row].devices[column].mig_enabled
+
     def _take(self, hold: Hold) -> None:
         row, column = self._where(hold)
         if column is not None:
             trust = self.trust_number(hold.tenant, hold.trust_group)
-            h.take_device(self.state, row, column, hold, trust)
+            h.take_device(self.state, row, column, hold, trust, self._in_mig_mode(row, column))
         h.take_node(self.state, row, hold)
 
     def _touch(self, row: int) -> None:

@@ -21,6 +21,7 @@ Bools = NDArray[np.bool_]
 FILTERS: Final = (
     "schedulable",  # the card or its node is drained, cordoned or faulty
     "model",  # not a model that the request allows
+    "mig_mode",  # in MIG mode, so whole cards and soft shares do not run on it; or not, for a slice
     "isolation",  # cannot be cut, or is in another use already
     "mig_profile",  # its model has no such profile, or no start is free for it
     "memory",  # too little memory, in all or free
@@ -69,6 +70,7 @@ def _card_filters(fleet: Fleet, task: TaskClass) -> list[tuple[str, Bools]]:
     return [
         ("schedulable", device[s.OPEN] == 1),
         ("model", task.models.take(kind) == 1),
+        ("mig_mode", (fleet.kinds.uncut.take(kind) == 0) if cut else fleet.kinds.plain.take(kind) == 1),
         ("isolation", usable),
         ("mig_profile", can if cut else everything),
         ("memory", everything if cut else memory >= want.memory.take(kind)),

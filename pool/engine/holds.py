@@ -27,11 +27,14 @@ def trust_name(tenant: str, trust_group: str) -> str:
     return f"group:{trust_group}" if trust_group else f"tenant:{tenant}"
 
 
-def check_device(state: State, row: int, column: int, hold: Hold, trust: int) -> None:
-    """Raise :class:`Oversold` if the card cannot take this hold besides those it has."""
+def check_device(state: State, row: int, column: int, hold: Hold, trust: int, mig_mode: bool) -> None:
+    """Raise :class:`Oversold` if the card cannot take this hold besides those it has, or not in
+    the mode that it is in."""
     cell = state.device[:, row, column]
     use, now = use_of(hold), int(cell[s.USE])
     name = f"device {hold.device_key}"
+    if mig_mode != (use == s.CUT):
+        raise Oversold(f"{name}: a card {'in' if mig_mode else 'out of'} MIG mode takes no {hold.isolation} hold")
     if now not in (s.IDLE, use) or now in (s.WHOLE_CARD, s.MIXED):
         raise Oversold(f"{name}: a card in other use takes no {hold.isolation} hold")
     if hold.share_bp > cell[s.SHARE]:
@@ -52,23 +55,24 @@ def check_node(state: State, row: int, hold: Hold) -> None:
         raise Oversold(f"node {hold.node_key}: {hold.host_memory_mib} MiB asked, too few free")
 
 
-def take_device(state: State, row: int, column: int, hold: Hold, trust: int) -> None:
-    """Write a hold. Holds that contradict each other (only from outside) close the card."""
+def take_device(state: State, row: int, column: int, hold: Hold, trust: int, mig_mode: bool) -> None:
+    """Write a hold. Holds that contradict each other or the card's mode (only from outside) close it."""
     cell = state.device[:, row, column]
     use, now = use_of(hold), int(cell[s.USE])
     strangers = use == s.SHARED and now == s.SHARED and cell[s.TRUST] != trust
-    cell[s.USE] = s.MIXED if strangers or now not in (s.IDLE, use) else use
+    contradicts = strangers or now not in (s.IDLE, use) or mig_mode != (use == s.CUT)
+    cell[s.USE] = s.MIXED if contradicts else use
     cell[s.SHARE] -= hold.share_bp
     cell[s.MEMORY] -= hold.memory_mib
     cell[s.HELD] += 1
     if use == s.SHARED:
         cell[s.TRUST] = trust
-    if use == s.CUT:
+    if use == s.CUT and mig_mode:
         cell[s.SLICES] |= mask(hold.mig_start, hold.mig_size)
         cell[s.MEDIA] += "+me" in hold.mig_profile
 
 
-def give_device(state: State, row: int, column: int, hold: Hold) -> None:
+def give_device(state: State, row: int, column: int, hold: Hold, mig_mode: bool) -> None:
     """Undo :func:`take_device`. ValueError if the card has no hold at all."""
     cell = state.device[:, row, column]
     if cell[s.HELD] <= 0:
@@ -76,7 +80,7 @@ def give_device(state: State, row: int, column: int, hold: Hold) -> None:
     cell[s.SHARE] += hold.share_bp
     cell[s.MEMORY] += hold.memory_mib
     cell[s.HELD] -= 1
-    if hold.isolation == "mig":
+    if hold.isolation == "mig" and mig_mode:
         cell[s.SLICES] &= ~mask(hold.mig_start, hold.mig_size)
         cell[s.MEDIA] -= "+me" in hold.mig_profile
     if cell[s.HELD] == 0:

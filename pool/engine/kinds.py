@@ -23,8 +23,19 @@ class Kind:
 
     @property
     def family(self) -> Family | None:
-        """The MIG family, if this kind of card may be cut."""
+        """The MIG family, if this kind of card may be cut: it is one that can be, and in MIG mode."""
         return FAMILIES.get(self.mig_family) if self.mig_enabled else None
+
+    @property
+    def plain(self) -> bool:
+        """Whether whole cards and soft shares can run on it. On a card in MIG mode a process sees
+        instances only, so it has neither to give."""
+        return not self.mig_enabled
+
+    @property
+    def uncut(self) -> bool:
+        """Whether only its mode keeps MIG slices off it."""
+        return not self.mig_enabled and self.mig_family in FAMILIES
 
 
 PAD = Kind("", 1, "", False)  # fills the array behind a node's last device
@@ -38,6 +49,8 @@ class Kinds:
         self._number: dict[Kind, int] = {PAD: 0}
         self.memory: NDArray[np.int64] = np.ones(1, dtype=np.int64)
         self.cuttable: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.plain: NDArray[np.int64] = np.ones(1, dtype=np.int64)
+        self.uncut: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
     def add(self, devices: Iterable[DeviceSpec]) -> bool:
         """Number the kinds of these devices; True if one of them was new."""
@@ -51,16 +64,13 @@ class Kinds:
             return False
         self.memory = np.array([kind.memory_mib for kind in self.all], dtype=np.int64)
         self.cuttable = np.array([kind.family is not None for kind in self.all], dtype=np.int64)
+        self.plain = np.array([kind.plain for kind in self.all], dtype=np.int64)
+        self.uncut = np.array([kind.uncut for kind in self.all], dtype=np.int64)
         return True
 
     def number(self, device: DeviceSpec) -> int:
         """The number of a device's kind."""
         return self._number[kind_of(device)]
-
-    @property
-    def has_mig(self) -> bool:
-        """Whether any kind may be cut by MIG."""
-        return any(kind.family for kind in self.all)
 
 
 def kind_of(device: DeviceSpec) -> Kind:

@@ -186,8 +186,8 @@ def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, measure: bool 
 
 def _least_share(request: ReplicaRequest, kind: Kind, kinds: Kinds) -> int | None:
     """Free share from which a card of this kind serves the request: compute, or its memory
-    seen as a share, whichever is more. None if it never does, or is served by MIG slices."""
-    if request.devices == 0 or not allows(request, kind):
+    seen as a share, whichever is more. None if it never does, or could by MIG slices only."""
+    if request.devices == 0 or not kind.plain or not allows(request, kind):
         return None
     isolation = isolation_for(request, kinds.all)
     if isolation == "mig":

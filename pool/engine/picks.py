@@ -1,8 +1,8 @@
 """Which cards of each node a replica would take, for many nodes at once.
 
-A card's cost is what the typical mix loses if it is taken, then whether its mode would have to
-switch, then how much of it is free, then its index: the cheapest card is taken. Costs are
-reckoned before the first pick, except for MIG, where slices of one replica may lie on one card.
+A card's cost is what the typical mix loses if it is taken, then how much of it is free, then
+its index: the cheapest card is taken. Costs are reckoned before the first pick, except for MIG,
+where slices of one replica may lie on one card.
 """
 
 from __future__ import annotations
@@ -48,13 +48,12 @@ class View:
 @dataclass(slots=True)
 class Picks:
     """By row: whether there are cards enough, ``column`` and MIG ``start`` by pick, the share
-    taken (bp), the ``switch`` flag, and what the node is still worth to the mix."""
+    taken (bp), and what the node is still worth to the mix."""
 
     enough: Bools
     column: Ints
     start: Ints
     share: Ints | int
-    switch: Ints | int
     usable: Ints
 
 
@@ -101,7 +100,7 @@ def choose(fleet: Fleet, task: TaskClass, view: View) -> Picks:
 def _none(mix: MixTables, view: View) -> Picks:
     rows = len(view.cpu)
     blank = np.zeros((rows, 0), dtype=np.int64)
-    return Picks(np.ones(rows, dtype=bool), blank, blank, 0, 0, _usable(mix, view))
+    return Picks(np.ones(rows, dtype=bool), blank, blank, 0, _usable(mix, view))
 
 
 def _usable(mix: MixTables, view: View) -> Ints:
@@ -144,13 +143,10 @@ def _slices(fleet: Fleet, task: TaskClass, view: View) -> Picks:
         device[s.SHARE, rows, column] -= want.share.take(kind)
         device[s.MEDIA, rows, column] += want.media.take(kind)
         device[s.USE, rows, column] = s.CUT
-        device[s.ROOM, rows, column] = 0
-        whole = device[s.ROOM] == WHOLE
-        worth = s.value(device, view.cards, mix)
-        now = replace(now, whole=whole, count=whole.sum(axis=1), worth=worth)
+        now = replace(now, worth=s.value(device, view.cards, mix))
         columns.append(column)
         starts.append(start)
-    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, 0, _usable(mix, now))
+    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, _usable(mix, now))
 
 
 def _offer(fleet: Fleet, task: TaskClass, want: Want, view: View) -> _Offer:
@@ -159,18 +155,10 @@ def _offer(fleet: Fleet, task: TaskClass, want: Want, view: View) -> _Offer:
     start = slice_start(device, task, want) if task.isolation == "mig" else None
     lost = view.worth - _worth_after(fleet, task, want, view, start)
     cost = lost + view.whole * mix.broken.take(view.board + view.count)[:, None]
-    if task.isolation != "mig" and mix.states > 1:
-        cost = (cost << 1) | _switched(fleet, device)
-    cost = (cost << ROOM_BITS) | device[s.ROOM]
+    cost = (cost << ROOM_BITS) | (device[s.ROOM] if start is None else (device[s.USE] == s.IDLE) * WHOLE)
     cost = (cost << COLUMN_BITS) | np.arange(device.shape[2])
     cost[~can] = NEVER
     return _Offer(can, cost, lost, start)
-
-
-def _switched(fleet: Fleet, device: Ints) -> Ints:
-    """1 for an idle card in MIG mode, which other work would take out of that mode."""
-    switched: Ints = fleet.kinds.cuttable.take(device[s.KIND]) & (device[s.USE] == s.IDLE)
-    return switched
 
 
 def _worth_after(fleet: Fleet, task: TaskClass, want: Want, view: View, start: Ints | None) -> Ints | int:
@@ -194,7 +182,6 @@ def _finish(fleet: Fleet, task: TaskClass, view: View, offers: list[_Offer], col
     """Sum up what the chosen cards cost. Without MIG the share is the same wherever they are."""
     mix, rows = fleet.tables, view.lines
     share: Ints | int = task.request.devices * int(task.wants[0].share[0])
-    switch: Ints | int = 0
     start, lost = column, np.zeros(len(rows), dtype=np.int64)
     for pick in range(column.shape[1]):
         at = (rows, column[:, pick])
@@ -204,8 +191,6 @@ def _finish(fleet: Fleet, task: TaskClass, view: View, offers: list[_Offer], col
             start = offer.start[at][:, None]
             share = task.wants[0].share.take(view.device[s.KIND][at])
     every = (rows[:, None], column)
-    if task.isolation != "mig" and mix.states > 1:
-        switch = _switched(fleet, view.device)[every].max(axis=1)
     count = np.maximum(view.count - np.add.reduce(view.whole[every], axis=1), 0)
     usable = np.add.reduce(view.worth, axis=1) - lost + mix.multi.take(view.board + count)
-    return Picks(enough, column, start, share, switch, usable)
+    return Picks(enough, column, start, share, usable)

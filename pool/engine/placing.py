@@ -83,15 +83,13 @@ def _part(fleet: Fleet, vector: ScoreVector, row: int, column: int, start: int, 
 def parts_of(fleet: Fleet, vector: ScoreVector, row: int) -> ScoreParts:
     """The score of a row, taken apart."""
     key = int(vector.scores.key[row])
-    head = key >> (ROW_BITS + TIE_BITS)
     tight = cpu_is_tight(fleet, vector.policy)
     cards = fleet.nodes[row].devices
     return ScoreParts(
         node_key=fleet.nodes[row].key,
         device_keys=tuple(cards[c].key for c in chosen_columns(fleet, vector, row)),
         fragmentation_change_bp=int(vector.scores.change[row]) / SCALE,
-        bucket=(head >> 1) - ZERO_BUCKET,
-        mode_switch=head & 1,
+        bucket=(key >> (ROW_BITS + TIE_BITS)) - ZERO_BUCKET,
         tie_rule="free_gpu_and_cpu" if tight else "free_gpu",
         tie=(key >> ROW_BITS) & TIE_FULL,
         node_index=row,

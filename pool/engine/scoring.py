@@ -1,10 +1,10 @@
 """The score of a task class on every node, or on the nodes that changed.
 
-A node's score is one integer, smaller is better: ``bucket | mode switch | tie | row``, so that
-a plain argmin applies the whole tie rule. The rule is FGD* (fragmentation gradient descent with
-the change rounded to the NEAREST bucket, since a placement that changes nothing must not sit on
-a bucket's edge), then cards that keep their mode, then the fullest node, then the lowest node
-key. All arithmetic is on integers: equal states score equal on every machine.
+A node's score is one integer, smaller is better: ``bucket | tie | row``, so that a plain argmin
+applies the whole tie rule. The rule is FGD* (fragmentation gradient descent with the change
+rounded to the NEAREST bucket, since a placement that changes nothing must not sit on a bucket's
+edge), then the fullest node, then the lowest node key. All arithmetic is on integers: equal
+states score equal on every machine.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def score(fleet: Fleet, task: TaskClass, policy: Policy, rows: Ints | None = Non
     change = node[s.USABLE] - picks.usable - picks.share * SCALE
     width = policy.bucket_bp * SCALE
     bucket = (2 * change + width) // (2 * width)  # to the nearest; a half goes up
-    key = ((bucket + ZERO_BUCKET) << 1) | picks.switch
-    key = (key << TIE_BITS) | packing_tie(fleet, policy, node)
+    key = ((bucket + ZERO_BUCKET) << TIE_BITS) | packing_tie(fleet, policy, node)
     key = (key << ROW_BITS) | (np.arange(node.shape[1]) if rows is None else rows)
     fits = picks.enough & (node[s.NODE_OPEN] == 1) & (view.cpu >= 0) & (node[s.HOST] >= request.host_memory_mib)
     key[~fits] = NEVER

@@ -29,7 +29,7 @@ SLICES: Final = 6  # occupied MIG memory slices, as bits
 MEDIA: Final = 7  # MIG instances that hold the media engines
 HELD: Final = 8  # live holds
 # device fields: derived
-ROOM: Final = 9  # share that soft sharing or a whole card can use, also by memory
+ROOM: Final = 9  # share that soft sharing or a whole card can use, also by memory; 0 in MIG mode
 STEP: Final = 10  # ROOM as a step of the mix tables
 DEVICE_FIELDS: Final = 11
 
@@ -73,7 +73,7 @@ def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
     device, node = state.device.take(rows, axis=1), state.node.take(rows, axis=1)
     room = np.minimum(device[SHARE], device[MEMORY] * WHOLE // kinds.memory.take(device[KIND]))
     soft = (device[USE] == IDLE) | (device[USE] == SHARED)
-    device[ROOM] = np.maximum(room, 0) * (soft * device[OPEN])
+    device[ROOM] = np.maximum(room, 0) * (soft * device[OPEN] * kinds.plain.take(device[KIND]))
     device[STEP] = mix.share_step.take(device[ROOM])
     node[FREE] = np.add.reduce(np.maximum(device[SHARE], 0) * device[OPEN], axis=1)
     node[CARDS] = np.add.reduce(device[OPEN], axis=1) * WHOLE

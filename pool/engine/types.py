@@ -185,15 +185,14 @@ class ScoreParts:
     """Why one node stands where it stands; smaller is better, read from left to right.
 
     ``fragmentation_change_bp`` is rounded to ``bucket`` (the nearest multiple of the policy's
-    bucket); equal buckets prefer a card that keeps its mode (``mode_switch`` 0), then the
-    smallest ``tie`` (by ``tie_rule``), then the lowest ``node_index`` (nodes by key).
+    bucket); equal buckets prefer the smallest ``tie`` (by ``tie_rule``), then the lowest
+    ``node_index`` (nodes by key).
     """
 
     node_key: int
     device_keys: tuple[int, ...]
     fragmentation_change_bp: float
     bucket: int
-    mode_switch: int
     tie_rule: str
     tie: int
     node_index: int

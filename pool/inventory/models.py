@@ -3,6 +3,7 @@
 from functools import partial
 
 from django.db import models
+from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from console.common import ids
@@ -137,6 +138,49 @@ class Device(models.Model):
 
     def __str__(self) -> str:
         return f"{self.node_id}/{self.index}"
+
+
+class Outage(models.Model):
+    """Time in which a node, or one card, could take no new work, and why. Append-only: it begins, and ends once.
+
+    Written with the change of state itself (services/history.py), never with a report; I3 needs it.
+    """
+
+    class Kind(models.TextChoices):
+        UNREACHABLE = "unreachable", _("Unreachable")  # from the node's last proof of life
+        FAULTY = "faulty", _("Fault")
+        CORDONED = "cordoned", _("Cordoned")
+        DRAINING = "draining", _("Draining")
+
+    # one of the two: what is said of a node holds for every card in it
+    node = models.ForeignKey(Node, null=True, on_delete=models.PROTECT, related_name="outages")
+    device = models.ForeignKey(Device, null=True, on_delete=models.PROTECT, related_name="outages")
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    reason = models.CharField(max_length=200, blank=True, default="")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(node__isnull=False, device__isnull=True, kind__in=("unreachable", "cordoned", "draining"))
+                | Q(node__isnull=True, device__isnull=False, kind__in=("faulty", "cordoned")),
+                name="outage_of_node_or_device",
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at__isnull=True) | Q(ended_at__gte=F("started_at")), name="outage_not_negative"
+            ),
+            models.UniqueConstraint(
+                fields=["node", "kind"], condition=Q(ended_at__isnull=True), name="outage_open_once_per_node"
+            ),
+            models.UniqueConstraint(
+                fields=["device", "kind"], condition=Q(ended_at__isnull=True), name="outage_open_once_per_device"
+            ),
+        ]
+        indexes = [models.Index(fields=["started_at"], name="outage_start")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} from {self.started_at}"
 
 
 class Link(models.Model):

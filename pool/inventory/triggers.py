@@ -1,4 +1,6 @@
-"""Node.version rises with every change that placement must know of, whoever makes it."""
+"""Node.version rises with every change that placement must know of, whoever makes it; the MIG mode of a card stays
+while anything is held of it; outages are append-only.
+"""
 
 from typing import Any
 
@@ -6,6 +8,8 @@ from console.common.triggers import Trigger, install_postgresql, install_sqlite
 
 _NODE_COLUMNS = "state, reachable, cpu_milli, memory_mib, site_id, pod_id, switch_id, rack_id, labels"
 _DEVICE_COLUMNS = "state, mig_enabled, memory_mib, model_id, nvlink_island"
+_HELD = "NEW.mig_enabled <> OLD.mig_enabled AND (NEW.live_shared <> 0 OR NEW.live_mig <> 0)"
+_MODE = "MIG mode changes only while nothing is held of the device"
 _BUMP = "UPDATE inventory_node SET version = version + 1 WHERE id = {row}.{column};"
 
 SQLITE = [
@@ -18,6 +22,11 @@ SQLITE = [
         "weir_device_version",
         "inventory_device",
         f"AFTER UPDATE OF {_DEVICE_COLUMNS} ON inventory_device BEGIN {_BUMP.format(row='NEW', column='node_id')} END",
+    ),
+    Trigger(
+        "weir_device_mig_mode",
+        "inventory_device",
+        f"BEFORE UPDATE OF mig_enabled ON inventory_device WHEN {_HELD} BEGIN SELECT RAISE(ABORT, '{_MODE}'); END",
     ),
     Trigger(
         "weir_device_added",
@@ -45,6 +54,13 @@ POSTGRESQL = [
         f"BEGIN {_BUMP.format(row='NEW', column='node_id')} RETURN NULL; END",
     ),
     Trigger(
+        "weir_device_mig_mode",
+        "inventory_device",
+        "BEFORE UPDATE OF mig_enabled",
+        f"BEGIN IF {_HELD} THEN RAISE EXCEPTION '{_MODE}' USING ERRCODE = 'integrity_constraint_violation'; END IF;"
+        " RETURN NEW; END",
+    ),
+    Trigger(
         "weir_device_added",
         "inventory_device",
         "AFTER INSERT",
@@ -59,9 +75,45 @@ POSTGRESQL = [
 ]
 
 
+_OUTAGE_FACTS = "node_id, device_id, kind, reason, started_at"
+_OUTAGE_RULES = (
+    ("weir_outage_frozen", f"BEFORE UPDATE OF {_OUTAGE_FACTS}", "TRUE", "an outage is never edited"),
+    ("weir_outage_ends_once", "BEFORE UPDATE OF ended_at", "OLD.ended_at IS NOT NULL", "an outage ends once"),
+    ("weir_outage_kept", "BEFORE DELETE", "TRUE", "an outage is never deleted"),
+)
+
+OUTAGES_SQLITE = [
+    Trigger(
+        name,
+        "inventory_outage",
+        f"{event} ON inventory_outage WHEN {when} BEGIN SELECT RAISE(ABORT, '{why}'); END",
+    )
+    for name, event, when, why in _OUTAGE_RULES
+]
+
+OUTAGES_POSTGRESQL = [
+    Trigger(
+        name,
+        "inventory_outage",
+        event,
+        f"BEGIN IF {when} THEN RAISE EXCEPTION '{why}' USING ERRCODE = 'integrity_constraint_violation'; END IF;"
+        f" RETURN {'OLD' if 'DELETE' in event else 'NEW'}; END",
+    )
+    for name, event, when, why in _OUTAGE_RULES
+]
+
+
 def install(apps: Any, editor: Any) -> None:
     """RunPython hook."""
     if editor.connection.vendor == "sqlite":
         install_sqlite(editor, SQLITE)
     else:
         install_postgresql(editor, POSTGRESQL)
+
+
+def install_outages(apps: Any, editor: Any) -> None:
+    """RunPython hook."""
+    if editor.connection.vendor == "sqlite":
+        install_sqlite(editor, OUTAGES_SQLITE)
+    else:
+        install_postgresql(editor, OUTAGES_POSTGRESQL)

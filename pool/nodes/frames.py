@@ -38,7 +38,8 @@ async def run_frames(stop: asyncio.Event) -> None:
             while not stop.is_set():
                 await _turn(worker, loop, thread)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), PERIOD_S - time.time() % PERIOD_S)
+                    async with asyncio.timeout(PERIOD_S - time.time() % PERIOD_S):
+                        await stop.wait()
         finally:
             await loop.run_in_executor(thread, worker.close)
 

@@ -98,7 +98,9 @@ class JobConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if more:
                 continue
             try:
-                await asyncio.wait_for(self._news.wait(), POLL_SECONDS)
+                # not wait_for: on Python 3.11 it may swallow the cancellation of a socket that closes
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._news.wait()
             except TimeoutError:
                 continue
             self._news.clear()

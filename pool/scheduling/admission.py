@@ -56,6 +56,7 @@ shared = SharedMirror()
 _FIELDS = {
     "schedulable": "gpus",
     "model": "models",
+    "mig_mode": "isolation",
     "isolation": "isolation",
     "mig_profile": "mig_profile",
     "memory": "gpu_memory_mib",
@@ -90,6 +91,8 @@ def never_error(spec: JobSpec, refused: Refused) -> FieldError:
     if name == "isolation" and any(role.mig_profile for role in spec.roles):
         name, change = "mig_profile", None  # what was asked for by name is what no card has
     text = _("no state of the present hardware can ever hold this job")
+    if any(count.filter == "mig_mode" for count in refused.failed):
+        text += "; " + _("cards in MIG mode run MIG slices only, other cards none; an operator switches the mode")
     if change is not None:
         text += "; " + _("%(field)s = %(after)s would fit (asked: %(before)s)") % {
             "field": name,

@@ -2,7 +2,8 @@
 
 Counters per device and node are kept by these triggers and bounded by CHECK constraints, so that the row lock
 of the UPDATE serialises writers. A trigger that sums rows would oversell on PostgreSQL. MIG slots are bits that
-are set only where they were clear.
+are set only where they were clear. A card in MIG mode holds slices only, another none; its mode cannot change under
+what it holds (pool/inventory/triggers.py).
 """
 
 from typing import Any
@@ -54,6 +55,8 @@ SQLITE = [
         "AFTER INSERT ON scheduling_allocation WHEN NEW.released_at IS NULL BEGIN"
         " SELECT RAISE(ABORT, 'device is not on this node') WHERE NEW.device_id IS NOT NULL AND NOT EXISTS"
         " (SELECT 1 FROM inventory_device WHERE id = NEW.device_id AND node_id = NEW.node_id);"
+        " SELECT RAISE(ABORT, 'the MIG mode of the device is another') FROM inventory_device"
+        " WHERE id = NEW.device_id AND mig_enabled <> (NEW.isolation = 'mig');"
         " SELECT RAISE(ABORT, 'MIG slots are already held') FROM inventory_device"
         f" WHERE id = NEW.device_id AND (mig_slots & {_MASK.format(r='NEW')}) <> 0;"
         f" {_take('NEW')}; {_node_update('NEW', '+')}; END",
@@ -114,9 +117,10 @@ POSTGRESQL = [
         "AFTER INSERT",
         "BEGIN IF NEW.released_at IS NOT NULL THEN RETURN NULL; END IF;"
         " IF NEW.device_id IS NOT NULL THEN"
-        f" {_take('NEW')} AND node_id = NEW.node_id AND (mig_slots & {_MASK.format(r='NEW')}) = 0;"
-        " IF NOT FOUND THEN RAISE EXCEPTION 'MIG slots are already held, or the device is not on this node'"
-        " USING ERRCODE = 'integrity_constraint_violation'; END IF; END IF;"
+        f" {_take('NEW')} AND node_id = NEW.node_id AND (mig_slots & {_MASK.format(r='NEW')}) = 0"
+        " AND mig_enabled = (NEW.isolation = 'mig');"
+        " IF NOT FOUND THEN RAISE EXCEPTION 'MIG slots are already held, the MIG mode of the device is another, or it"
+        " is not on this node' USING ERRCODE = 'integrity_constraint_violation'; END IF; END IF;"
         f" {_node_update('NEW', '+')}; RETURN NULL; END",
     ),
     Trigger(

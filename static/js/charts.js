@@ -63,7 +63,7 @@ class Chart {
   }
 
   async draw() {
-    const empty = this.figure.data.every((line) => line.x.length < 2); // one point is no line
+    const empty = this.figure.data.every(({ x, type }) => x.length < (type === "bar" ? 1 : 2)); // one point is no line
     this.part("none").hidden = !empty;
     if (!empty) {
       const library = await plotly();

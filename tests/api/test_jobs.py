@@ -75,7 +75,7 @@ def test_viewer_looks_but_does_not_touch(api: Callable[..., Api]) -> None:
     viewer = api("viewer_a")
     assert viewer.get(f"jobs/{job}").json()["environment"] == {"KEY": "***"}
     assert viewer.post(f"jobs/{job}/cancel").status_code == 403
-    assert viewer.post("jobs", SPEC).status_code == 422  # no tenant in which a viewer may submit
+    assert viewer.post("jobs", SPEC).status_code == 403
     assert Job.objects.get().state == "queued"
 
 

@@ -86,7 +86,7 @@ def hold(tenant: Any, rows: list[dict[str, Any]], sweeps: list[datetime]) -> Non
     projects = {name: factories.make_project(tenant, name) for name in "ab"}
     live = []
     for row in rows:
-        card = build.device(row["model"])
+        card = build.device(row["model"], mig=row["isolation"] == "mig")
         share = Fraction(row["num"], row["den"])
         mig = {"mig_profile": "1g.10gb", "mig_start": 0, "mig_size": 1} if row["isolation"] == "mig" else {}
         interval = build.interval(

@@ -1,8 +1,10 @@
 """Pages: who may read what, what they show, and how many queries that takes."""
 
+import csv
 import io
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import openpyxl
 import pytest
@@ -15,7 +17,7 @@ from billing.invoices import services
 from billing.invoices.models import Invoice
 from billing.metering import services as metering
 from console.common.actor import system
-from pool.inventory.models import Device
+from pool.inventory.models import Device, Node, Outage
 from tests import factories
 from tests.billing import build
 from tests.conftest import Actors
@@ -72,7 +74,7 @@ LISTS = [
 
 def test_the_anonymous_are_sent_to_sign_in(invoice: Invoice) -> None:
     urls = [*pages(invoice), *[reverse(f"billing:{name}") for name in (*LISTS, "price_list", "price_export")]]
-    urls.append(reverse("billing:usage_reconciliation"))
+    urls += [reverse("billing:usage_reconciliation"), reverse("billing:usage_reconciliation_export")]
     for url in urls:
         response = Client().get(url)
         assert response.status_code == 302, url
@@ -207,6 +209,29 @@ def test_the_reconciliation_page_names_what_differs(invoice: Invoice, sign_in: S
     row = build.interval(card, build.job(invoice.tenant), T0 + 2 * HOUR, T0 + 3 * HOUR)
     assert row.public_id in sign_in("finance").get(url).content.decode()
     assert sign_in("owner_a").get(url).status_code == 403
+
+
+def test_the_reconciliation_and_its_export_show_down_and_unusable(
+    invoice: Invoice, sign_in: SignIn, card: Device
+) -> None:
+    Node.objects.update(created_at=T0)
+    for kind, begin, end in (("unreachable", 2, 4), ("draining", 3, 7)):
+        Outage.objects.create(node=card.node, kind=kind, started_at=T0 + begin * HOUR, ended_at=T0 + end * HOUR)
+    days = "?first=2026-11-10&last=2026-11-10"
+    client = sign_in("finance")
+    response = client.get(reverse("billing:usage_reconciliation_export") + days)
+    rows = list(csv.DictReader(io.StringIO(response.getvalue().decode("utf-8-sig"))))
+    assert [(row["Resource"], row["Unusable"], row["Down"], row["Unexplained"]) for row in rows] == [
+        ("Compute", "3.000000", "2.000000", "0.000000"),
+        ("Memory", "3.000000", "2.000000", "0.000000"),
+    ]
+    parts = [Decimal(rows[0][name]) for name in ("Billed", "Running", "Idle", "Unusable", "Down")]
+    assert sum(parts) == Decimal(rows[0]["Capacity × time"])
+    for language, words in (("en", ("Unusable", "Down")), ("zh-hans", ("不可用", "停机"))):
+        page = client.get(reverse("billing:usage_reconciliation") + days, headers={"accept-language": language})
+        for word in words:
+            assert f">{word}</th>" in page.content.decode()
+    assert sign_in("owner_a").get(reverse("billing:usage_reconciliation_export")).status_code == 403
 
 
 @pytest.mark.parametrize("name", ["usage", "usage_records", "invoice_list", "price_list"])

@@ -14,6 +14,7 @@ from pool.scheduling.models import Job, JobState, Replica
 from pool.scheduling.scheduler import Scheduler, lease_name
 from tests import factories
 from tests.browser.conftest import Open
+from tests.browser.frames import wait_until
 
 expect.set_options(timeout=30_000)
 Sweep = Callable[[], None]
@@ -165,7 +166,7 @@ def test_a_refresh_leaves_an_open_menu_alone(open_page: Open, member: User) -> N
     page.get_by_label("Higher waits less").fill("42")
     with page.expect_response(lambda answer: answer.url.endswith(f"/jobs/{job.public_id}/")):
         page.evaluate("document.getElementById('job-live').dispatchEvent(new CustomEvent('job:changed'))")
-    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+    wait_until(page, "!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
     assert page.get_by_label("Higher waits less").input_value() == "42"
     page.get_by_role("button", name="Set priority").click()
     expect(page.locator("#messages")).to_contain_text("The priority is now 42")
@@ -182,3 +183,24 @@ def test_output_is_polled_where_no_websocket_passes(open_page: Open, member: Use
     expect(page.locator("[data-log-status]")).to_contain_text("by polling")
     LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=b"all the same\n", at=clock.now())
     expect(page.locator("#log")).to_contain_text("all the same")
+
+
+def test_output_of_the_next_attempt_takes_the_place_of_the_last(open_page: Open, member: User, sweep: Sweep) -> None:
+    job = factories.make_job(member.memberships.get().tenant, name="twice", max_retries=1)
+    sweep()
+    first = Replica.objects.get(job=job)
+    services.replica_started(first.public_id, received_at=clock.now())
+    LogChunk.objects.create(replica=first, stream="stdout", offset=0, data=b"first life\n", at=clock.now())
+    seen = open_page(f"/jobs/{job.public_id}/", member)
+    log = seen.page.locator("#log")
+    expect(log).to_contain_text("first life")
+    services.replica_ended(first.public_id, received_at=clock.now(), age_us=0, exit_code=1, detail="", result="failed")
+    Job.objects.filter(pk=job.pk).update(queued_at=clock.now())
+    sweep()
+    second = Replica.objects.exclude(pk=first.pk).get(job=job)
+    services.replica_started(second.public_id, received_at=clock.now())
+    LogChunk.objects.create(replica=second, stream="stdout", offset=0, data=b"second life\n", at=clock.now())
+    expect(log).to_contain_text("second life")
+    expect(log).not_to_contain_text("first life")
+    expect(seen.page.locator("[data-log-status]")).to_contain_text("Live")
+    seen.assert_clean()

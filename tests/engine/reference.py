@@ -36,6 +36,7 @@ class Pool:
             "model": card.model,
             "total": card.memory_mib,
             "family": family,
+            "mig_mode": card.mig_enabled,
             "open": node.schedulable and card.schedulable,
             "share": WHOLE,
             "memory": card.memory_mib,
@@ -109,7 +110,7 @@ class Pool:
         return min(fitting)[3:] if fitting else None
 
     def room(self, cell: Cell) -> int:
-        if not cell["open"] or cell["use"] not in (None, "vgpu"):
+        if not cell["open"] or cell["mig_mode"] or cell["use"] not in (None, "vgpu"):
             return 0
         return max(min(cell["share"], cell["memory"] * WHOLE // cell["total"]), 0)
 
@@ -118,6 +119,8 @@ class Pool:
         if not cell["open"] or not self.allowed(request, cell):
             return None
         kind, asked = self.isolation(request), self.asked(request, entry)
+        if cell["mig_mode"] != (kind == "mig"):
+            return None  # a process on a card in MIG mode sees instances only, and instances are nowhere else
         if kind == "exclusive":
             free = cell["use"] is None and (asked or 0) <= cell["total"]
             return (WHOLE, cell["total"], None, -1) if free else None
@@ -160,7 +163,7 @@ class Pool:
         return used
 
     def needed(self, task: Any, cell: Cell) -> int | None:
-        if not self.allowed(task, cell):
+        if cell["mig_mode"] or not self.allowed(task, cell):
             return None
         most = max([self.asked(task, e) or 0 for e in range(task.devices)] + [0])
         by_memory = -(-most * WHOLE // cell["total"])
@@ -193,7 +196,6 @@ class Pool:
         slices = self.isolation(request) == "mig"
         taken: set[int] = set()
         parts: dict[int, Any] = {}
-        switch = 0
         for entry in entries:
             look = cells if slices else before
             costs = []
@@ -204,20 +206,19 @@ class Pool:
                 changed = [dict(c) for c in look]
                 self._write(changed[column], part, slices, request)
                 lost = self.usable(look, cpu) - self.usable(changed, cpu)
-                switched = int(not slices and cell["family"] is not None and cell["use"] is None)
-                costs.append((lost, switched, self.room(cell), column, part))
+                free = (WHOLE if cell["use"] is None else 0) if slices else self.room(cell)
+                costs.append((lost, free, column, part))
             if not costs:
                 return None
-            _, switched, _, column, part = min(costs, key=lambda c: c[:4])
+            _, _, column, part = min(costs, key=lambda c: c[:3])
             self._write(cells[column], part, slices, request)
             if not slices:
                 taken.add(column)
-            switch = max(switch, switched)
             parts[entry] = (cells[column]["key"], column, *part)
         share = sum(part[2] for part in parts.values())
         change = self.usable(before, self.cpu[node.key]) - self.usable(cells, cpu) - share * SCALE
         bucket = round_half_up(change, 800 * SCALE)
-        score = (bucket, switch, self.tie(node, before), node.key)
+        score = (bucket, self.tie(node, before), node.key)
         return score, [parts[entry] for entry in range(request.devices)]
 
     def _write(self, cell: Cell, part: Any, slices: bool, request: Any) -> None:
@@ -294,6 +295,8 @@ def violations(nodes: list[Any], holds: list[Any], trust_of: Any) -> list[str]:
             wrong.append(f"card {key}: slices")
         if len(uses) > 1 or (uses == {"exclusive"} and len(mine) > 1):
             wrong.append(f"card {key}: {sorted(uses)}")
+        if any(card.mig_enabled != (use == "mig") for use in uses):
+            wrong.append(f"card {key}: mode")
         if uses == {"vgpu"} and len({trust_of(h) for h in mine}) > 1:
             wrong.append(f"card {key}: trust")
     for node in nodes:

@@ -55,7 +55,7 @@ def test_same_decisions(
             (key, share, memory, row[0] if row else "", start) for key, _, share, memory, row, start in parts
         ]
         won = decision.score
-        assert (won.bucket, won.mode_switch, won.tie, won.node_key) == score
+        assert (won.bucket, won.tie, won.node_key) == score
         holds = fleet.apply(decision, tenant, group)
         for hold in holds:
             pool.hold(hold, trust_of(hold))

@@ -34,7 +34,7 @@ def hold(device: int | None, share: int = 2_500, memory: int = 1_000, how: str =
         (hold(100, share=7_501), "bp"),
         (hold(100, memory=23_577), "MiB"),
         (hold(100, how="exclusive"), "other use"),
-        (hold(100, how="mig", mig_profile="1g.5gb", mig_start=0, mig_size=1), "other use"),
+        (hold(100, how="mig", mig_profile="1g.5gb", mig_start=0, mig_size=1), "MIG mode"),
         (hold(100, trust_group="g2"), "trust group"),
         (hold(100, tenant="t2", trust_group=""), "trust group"),
         (hold(None, share=0, memory=0, how="", cpu_milli=64_001), "CPU"),

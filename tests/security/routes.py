@@ -34,10 +34,11 @@ def declared_methods(view: Any) -> set[str] | None:
 
 
 def fill(route: str, ids: dict[tuple[str, str], str]) -> str:
-    """The path of a route for the objects in `ids`; fails for a parameter that nobody gave a value."""
+    """The path of a route for the objects in `ids`, by whole route or by its first part; fails where there is none."""
     parts = route.removeprefix("api/v1/").removeprefix("billing/").removeprefix("settings/").split("/")
 
     def value(match: re.Match[str]) -> str:
-        return ids[parts[0], match.group(1)]
+        name = match.group(1)
+        return ids.get((route, name)) or ids[parts[0], name]
 
     return "/" + _PARAMETER.sub(value, route)

@@ -12,7 +12,7 @@ from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
 from pool.nodes.models import LogChunk
-from pool.scheduling.models import Decision, JobEvent
+from pool.scheduling.models import Decision, Job, JobEvent
 from tests import factories
 from tests.billing import build
 from tests.conftest import Actors
@@ -31,7 +31,7 @@ class World:
 
 
 def make_world(actors: Actors) -> World:
-    """Tenant A has a running job on a card, a finished one on an invoice, output, a token; tenant B has nothing."""
+    """Tenant A has a running job on a card, a finished one on an invoice, a failed one, output, a token; B nothing."""
     now = clock.now()
     card = build.device()
     project = factories.make_project(actors.a, f"{NAME}-project")
@@ -51,7 +51,10 @@ def make_world(actors: Actors) -> World:
     job = build.job(actors.a, project, f"{NAME}-job")
     held = build.interval(card, job, now)
     job.state = "running"
-    job.save(update_fields=["state"])
+    job.spec = {"name": job.name, "project": project.slug, "queue": job.queue.name, "command": ["true"], "gpus": 1}
+    job.save(update_fields=["state", "spec"])
+    failed = build.job(actors.a, project, f"{NAME}-failed")
+    Job.objects.filter(pk=failed.pk).update(state="failed", finished_at=now)
     replica = held.allocation.replica
     LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=f"{NAME} output".encode(), at=now)
     JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=f"{NAME}-person")
@@ -70,8 +73,9 @@ def make_world(actors: Actors) -> World:
         ("heatmap", "node"): card.node.public_id,
         ("heatmap", "index"): "0",
         ("heatmap", "public_id"): card.public_id,
-        ("heatmap", "chart"): "utilisation",
-        ("overview", "chart"): "allocated",
+        ("heatmap", "chart"): "use",
+        ("overview", "chart"): "queue",
+        ("api/v1/jobs/<str:public_id>/retry", "public_id"): failed.public_id,
         ("invoices", "public_id"): invoice.public_id,
         ("invoices", "line_id"): invoice.lines.get().public_id,
         ("prices", "public_id"): price.public_id,
@@ -83,8 +87,8 @@ def make_world(actors: Actors) -> World:
         "cancel",
         "stdout",
         "0",
-        "utilisation",
-        "allocated",
+        "use",
+        "queue",
         "no-such-link",
     }
     return World(actors, ids, frozenset(canaries - {price.public_id}))

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from django.db.models import Sum
 
 from billing.metering.models import UsageRecord
+from billing.metering.queries import reconcile
 from billing.metering.services import meter_closed
 from console.audit.queries import verify
 from pool.inventory.models import Device, Node
 from pool.scheduling.models import Allocation, Attempt, Interval, Job, JobState, Replica
 from pool.scheduling.states import JOB_FINAL
-from tests.simulator.world import World
+from tests.simulator.world import START, World
 
 Span = tuple[datetime, datetime, int]
 
@@ -100,3 +101,5 @@ def billed_once(world: World) -> None:
     for row in Interval.objects.all():
         held = (row.ended_at - row.started_at) // timedelta(microseconds=1)
         assert totals.get(row.pk, 0) == held
+    balance = reconcile(START, later)
+    assert balance.holds, f"capacity x time does not add up: {balance.mismatches}"

@@ -14,7 +14,7 @@ from console.common import lease
 from console.common.actor import system
 from console.common.errors import WeirError
 from pool.agent.protocol import State
-from pool.inventory.models import Node
+from pool.inventory.services import remember
 from pool.nodes import services as nodes
 from pool.nodes.models import Agent
 from pool.nodes.services import News, StaleSession
@@ -164,6 +164,7 @@ class World:
 
     def _join(self, name: str, number: int) -> ModelAgent:
         node = factories.make_node(name, devices=2, model="A100-40GB", mig=number == 1, reachable=False)
+        remember(START, nodes=[node.pk])
         agent = ModelAgent(name, node_id=node.pk)
         Agent.objects.create(node=node, credential_digest="0" * 64)
         return agent
@@ -177,7 +178,7 @@ class World:
             rows = Agent.objects.filter(node_id=agent.node_id)
             rows.update(session=F("session") + 1, connected=True, last_report_at=self.now)
             NodeCommand.objects.filter(node_id=agent.node_id, state="sent").update(claim_until=self.now)
-            Node.objects.filter(pk=agent.node_id, reachable=False).update(reachable=True)
+            nodes.set_reachable([agent.node_id], True)
             number = rows.get().session
         agent.session, agent.connected = number, True
         agent.renew(self.now)

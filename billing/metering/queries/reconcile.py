@@ -1,8 +1,10 @@
-"""I3, checked: capacity x time = billed + running + idle, for compute and memory, in exact microseconds.
+"""I3, checked: capacity x time = billed + running + idle + unusable + down, for compute and memory, in exact
+microseconds. Nothing is reserved yet, so that part of I3 is zero.
 
 `billed` is read from usage records and `held` from intervals, each on its own; where they differ, the seconds
-are unexplained and the intervals are named. Idle is what no interval held, time in which a card was faulty or
-out of reach included.
+are unexplained and the intervals are named. What was held counts as held, whatever its card was meanwhile: it is
+billed. The rest of a card is down while it is faulty or its node out of reach, else unusable while either is
+cordoned or draining, else idle. A card counts where it is now, all of its past included.
 """
 
 from collections import Counter, defaultdict
@@ -12,11 +14,13 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Min, Q
+from django.db.models import Min, Q
 
 from billing.metering.models import UsageRecord
 from billing.metering.queries.clip import sums
+from billing.metering.queries.outages import Outages, Span, within
 from billing.rating.calendar import microseconds
+from pool.inventory import outages as history
 from pool.inventory.models import Device
 from pool.scheduling.models import Interval
 
@@ -25,16 +29,21 @@ Group = tuple[str, str]  # (site, model)
 
 @dataclass(slots=True)
 class Balance:
-    """Card-microseconds of one resource. `capacity` = billed + running + idle + unexplained, always."""
+    """Card-microseconds of one resource.
+
+    `capacity` = billed + running + idle + unusable + down + unexplained, always.
+    """
 
     capacity: Fraction = Fraction(0)
     billed: Fraction = Fraction(0)
     running: Fraction = Fraction(0)  # held by work that runs, not in records yet
     held: Fraction = Fraction(0)
+    unusable: Fraction = Fraction(0)  # of what was not held: cordoned or draining, and not down
+    down: Fraction = Fraction(0)  # of what was not held: faulty, or the node out of reach
 
     @property
     def idle(self) -> Fraction:
-        return self.capacity - self.held
+        return self.capacity - self.held - self.unusable - self.down
 
     @property
     def unexplained(self) -> Fraction:
@@ -52,9 +61,10 @@ class GroupBalance:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """An interval whose records say another time than was held, or a device that was held beyond its capacity."""
+    """An interval whose records say another time than was held, a device that was held beyond its capacity, or a
+    node or device whose state its history does not know."""
 
-    kind: str  # "interval" or "device"
+    kind: str  # "interval", "device" or "history"
     public_id: str
     held_us: int
     billed_us: int
@@ -72,7 +82,7 @@ class Reconciliation:
     @property
     def holds(self) -> bool:
         return not self.mismatches and all(
-            not balance.unexplained and balance.idle >= 0
+            not balance.unexplained and min(balance.idle, balance.unusable, balance.down) >= 0
             for group in self.groups
             for balance in (group.compute, group.memory)
         )
@@ -81,17 +91,21 @@ class Reconciliation:
 def reconcile(start: datetime, end: datetime) -> Reconciliation:
     """By site and model, for [start, end); `end` may be now. Platform-wide: for operators, finance and checks."""
     groups: dict[Group, GroupBalance] = {}
-    _add_capacity(groups, start, end)
+    spans = _add_capacity(groups, start, end)
     billed = {key[0]: length for key, length in sums(UsageRecord.objects.all(), start, end, ("interval_id",)).items()}
-    parts: dict[_Part, list[int]] = defaultdict(lambda: [0, 0, 0])
+    parts: dict[_Part, _Amounts] = defaultdict(_Amounts)
     cards: Counter[tuple[int, int, int]] = Counter()
     mismatches = []
     for row in _held(start, end, billed):
         running_us = max(0, row.held_us - row.billed_us) if row.runs else 0
         amounts = parts[row.part]
-        amounts[0] += row.held_us
-        amounts[1] += row.billed_us
-        amounts[2] += running_us
+        amounts.held += row.held_us
+        amounts.billed += row.billed_us
+        amounts.running += running_us
+        if row.device_id in spans:
+            out = within(spans[row.device_id], row.begin, row.begin + row.held_us)
+            amounts.down += out.down
+            amounts.unusable += out.unusable
         cards[row.device_id, row.part.compute_num, row.part.compute_den] += row.held_us
         if row.held_us != row.billed_us + running_us:
             mismatches.append(Mismatch("interval", row.public_id, row.held_us, row.billed_us))
@@ -99,7 +113,7 @@ def reconcile(start: datetime, end: datetime) -> Reconciliation:
         group = _group(groups, part.site, part.model)
         _add(group.compute, Fraction(part.compute_num, part.compute_den), amounts)
         _add(group.memory, Fraction(part.memory_num, part.memory_den), amounts)
-    mismatches += _oversold(cards, start, end)
+    mismatches += [*_oversold(cards, start, end), *_unwritten()]
     return Reconciliation(start, end, [groups[key] for key in sorted(groups)], mismatches)
 
 
@@ -112,10 +126,22 @@ class _Part(NamedTuple):
     memory_den: int
 
 
+@dataclass(slots=True)
+class _Amounts:
+    """Microseconds; `down` and `unusable`: held while the card was that."""
+
+    held: int = 0
+    billed: int = 0
+    running: int = 0
+    down: int = 0
+    unusable: int = 0
+
+
 class _Row(NamedTuple):
     public_id: str
     device_id: int
     part: _Part
+    begin: int  # microseconds since the start of the window
     held_us: int
     billed_us: int
     runs: bool
@@ -127,8 +153,8 @@ _COLUMNS = (
     "device_id",
     "started_at",
     "ended_at",
-    "site__name",
-    "model_name",
+    "device__node__site__name",
+    "device__model__name",
     "compute_num",
     "compute_den",
     "memory_num",
@@ -153,22 +179,36 @@ def _row(row: tuple[Any, ...], start: datetime, end: datetime, billed: dict[int,
     pk, public_id, device_id, started_at, ended_at, *part = row
     begins, ends = max(started_at, start), min(ended_at or end, end)
     held_us = max(0, microseconds(begins, ends))
-    return _Row(public_id, device_id, _Part(*part), held_us, billed.get(pk, 0), ended_at is None)
+    begin = microseconds(start, begins)
+    return _Row(public_id, device_id, _Part(*part), begin, held_us, billed.get(pk, 0), ended_at is None)
 
 
-def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datetime) -> None:
-    """Cards x time since their node was added, or since the first thing that was held on it."""
+def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datetime) -> dict[int, list[Span]]:
+    """Cards x time since their node was added, or since the first thing that was held on it; and of cards that were
+    out of use in it, when."""
     first = dict(Interval.objects.values_list("device__node_id").annotate(first=Min("started_at")))
-    rows = Device.objects.values_list("node_id", "node__created_at", "node__site__name", "model__name").annotate(
-        count=Count("pk")
-    )
-    for node_id, created_at, site, model, count in rows:
-        born = min(created_at, first.get(node_id, created_at))
+    outages, length = Outages(start, end), microseconds(start, end)
+    found: dict[int, list[Span]] = {}
+    rows = Device.objects.values_list("pk", "node_id", "node__created_at", "node__site__name", "model__name")
+    for pk, node_id, created_at, site, model in rows.iterator(chunk_size=5000):
+        born = max(0, microseconds(start, min(created_at, first.get(node_id, created_at))))
         group = _group(groups, site, model)
-        group.devices += count
-        length = count * max(0, microseconds(max(born, start), end))
-        group.compute.capacity += length
-        group.memory.capacity += length
+        group.devices += 1
+        spans = outages.of(node_id, pk, born)
+        out = within(spans, 0, length)
+        for balance in (group.compute, group.memory):
+            balance.capacity += max(0, length - born)
+            balance.down += out.down
+            balance.unusable += out.unusable
+        if spans:
+            found[pk] = spans
+    return found
+
+
+def _unwritten() -> Iterator[Mismatch]:
+    """Nodes and cards that are out of use, or in use again, and whose history does not say so."""
+    seen = dict.fromkeys(row.public_id for row in (*history.of_nodes(), *history.of_devices()))
+    return (Mismatch("history", public_id, 0, 0) for public_id in seen)
 
 
 def _oversold(cards: Counter[tuple[int, int, int]], start: datetime, end: datetime) -> Iterator[Mismatch]:
@@ -186,8 +226,9 @@ def _group(groups: dict[Group, GroupBalance], site: str, model: str) -> GroupBal
     return groups.setdefault((site, model), GroupBalance(site, model))
 
 
-def _add(balance: Balance, share: Fraction, amounts: list[int]) -> None:
-    held, billed, running = amounts
-    balance.held += share * held
-    balance.billed += share * billed
-    balance.running += share * running
+def _add(balance: Balance, share: Fraction, amounts: _Amounts) -> None:
+    balance.held += share * amounts.held
+    balance.billed += share * amounts.billed
+    balance.running += share * amounts.running
+    balance.down -= share * amounts.down
+    balance.unusable -= share * amounts.unusable

@@ -60,7 +60,7 @@ class ListView(ApiView):
 
     filters: ClassVar[type[params.Filters]]
     row: ClassVar[type[BaseSerializer[Any]]]
-    columns: ClassVar[list[Column]]
+    columns: list[Column]
     file_name: ClassVar[str]
     pagination_class = KeysetPagination
 

@@ -1,5 +1,6 @@
 """Every write to the inventory."""
 
+from pool.inventory.services.history import remember
 from pool.inventory.services.importing import Count, ImportReport, import_fleet
 from pool.inventory.services.joining import Joined, upsert_node_from_agent, upsert_nodes_from_agents
 from pool.inventory.services.states import set_device_state, set_mig_enabled, set_node_state
@@ -9,6 +10,7 @@ __all__ = [
     "ImportReport",
     "Joined",
     "import_fleet",
+    "remember",
     "set_device_state",
     "set_mig_enabled",
     "set_node_state",

@@ -6,11 +6,13 @@ from django.db import transaction
 from django.db.models import Model
 
 from console.audit.services import record
+from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from pool.engine.mig_tables import FAMILIES
 from pool.inventory import ports, queries
 from pool.inventory.models import Device, Node
+from pool.inventory.services.history import remember
 
 _SHOWN = 20
 
@@ -25,6 +27,7 @@ def set_node_state(actor: Actor, node: Node, state: str, reason: str = "") -> No
         before = Node.objects.get(pk=node.pk)
         if before.state != state:
             Node.objects.filter(pk=node.pk).update(state=state)
+            remember(clock.now(), nodes=[node.pk])
             _tell(actor, "node.state", node, {"state": before.state}, {"state": state, "reason": reason}, node.pk)
     return Node.objects.get(pk=node.pk)
 
@@ -44,6 +47,7 @@ def set_device_state(actor: Actor, device: Device, state: str, reason: str = "")
         before = _again(device)
         if (before.state, before.state_reason) != (state, reason):
             Device.objects.filter(pk=device.pk).update(state=state, state_reason=reason)
+            remember(clock.now(), devices=[device.pk])
             old = {"state": before.state, "reason": before.state_reason}
             _tell(actor, "device.state", device, old, {"state": state, "reason": reason}, before.node_id)
     return _again(device)

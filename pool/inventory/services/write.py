@@ -5,10 +5,12 @@ from typing import Any
 
 from django.db.models import Q
 
+from console.common import clock
 from console.common.errors import Conflict
 from pool.inventory.importing import DeviceDraft, NodeDraft
 from pool.inventory.models import Device, Link, Node
 from pool.inventory.services.compare import GONE, NodePlan, place_of, placeholder_uuid
+from pool.inventory.services.history import remember
 from pool.inventory.services.known import Known
 
 _BATCH = 500
@@ -21,7 +23,8 @@ def write(plans: Sequence[NodePlan], known: Known) -> None:
 
     Raises Conflict when work was placed meanwhile on hardware that would move or change.
     """
-    _create_nodes([plan for plan in plans if plan.node is None], known)
+    new = [plan for plan in plans if plan.node is None]
+    _create_nodes(new, known)
     for plan in plans:
         _update_node(plan)
         for gone in plan.removed:
@@ -34,6 +37,15 @@ def write(plans: Sequence[NodePlan], known: Known) -> None:
     for plan in plans:
         if plan.links_changed:
             _write_links(plan)
+    _remember(new, plans)
+
+
+def _remember(new: Sequence[NodePlan], plans: Sequence[NodePlan]) -> None:
+    """A new node is out of reach from the moment of its creation until its agent has reported."""
+    created = {plan.node.pk: plan.node.created_at for plan in new if plan.node}
+    touched = [row.device.pk for plan in plans for row in plan.devices if "state" in row.changes]
+    touched += [device.pk for plan in plans for device in plan.removed]
+    remember(clock.now(), nodes=created, devices=touched, since=created)
 
 
 def _create_nodes(plans: Sequence[NodePlan], known: Known) -> None:
@@ -86,7 +98,7 @@ def _update_device(plan: NodePlan, device: Device, changes: dict[str, tuple[Any,
 def _remove(device: Device) -> None:
     """A card that never held anything is forgotten; one with a history stays, out of use."""
     rows = Device.objects.filter(pk=device.pk, live_shared=0, live_mig=0)
-    unused = rows.filter(allocations__isnull=True, intervals__isnull=True)
+    unused = rows.filter(allocations__isnull=True, intervals__isnull=True, outages__isnull=True)
     if unused.exists():
         unused.delete()
     elif not rows.update(uuid=f"gone-{device.public_id}", state=Device.State.FAULTY, state_reason=GONE):

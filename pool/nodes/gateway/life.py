@@ -62,9 +62,10 @@ class Life:
         ]
         mine = set(self._connections)
         stale = await self._database.run(stale_nodes, now, stale_s, mine)
-        stale += [connection.node_id for connection in gone]
-        if stale:
-            changed = await self._database.run(set_reachable, stale, False)
+        stale |= {connection.node_id: connection.last_report_at for connection in gone}
+        silent = list(stale)
+        for first in range(0, len(silent), BATCH):
+            changed = await self._database.run(set_reachable, silent[first : first + BATCH], False, stale)
             log.warning("nodes_silent", nodes=changed)
         for connection in gone:
             connection.reachable = False

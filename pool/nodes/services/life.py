@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
 from pool.inventory.models import Node
+from pool.inventory.services import remember
 from pool.nodes.models import Agent
 from pool.scheduling import services as scheduling
 from pool.scheduling.models import Replica
@@ -26,11 +27,12 @@ class Silent:
     last_report_at: datetime
 
 
-def stale_nodes(now: datetime, stale_s: float, mine: Collection[int]) -> list[int]:
-    """Reachable nodes of other gateways, or of none, without a report for longer than `stale_s`."""
+def stale_nodes(now: datetime, stale_s: float, mine: Collection[int]) -> dict[int, datetime | None]:
+    """Reachable nodes of other gateways, or of none, without a report for longer than `stale_s`; each with the
+    time of its last one."""
     old = Q(agent__last_report_at__lt=now - timedelta(seconds=stale_s)) | Q(agent__last_report_at__isnull=True)
-    nodes = Node.objects.filter(old, reachable=True).values_list("pk", flat=True)
-    return [node_id for node_id in nodes if node_id not in mine]
+    nodes = Node.objects.filter(old, reachable=True).values_list("pk", "agent__last_report_at")
+    return {node_id: at for node_id, at in nodes if node_id not in mine}
 
 
 def silent_nodes(now: datetime, lost_s: float, mine: Collection[int]) -> list[Silent]:
@@ -51,7 +53,8 @@ def lose_node(silent: Silent, proof_at: datetime, now: datetime) -> int:
     with transaction.atomic():
         if not still.update(session=F("session") + 1, connected=False):
             return 0
-        Node.objects.filter(pk=silent.node_id, reachable=True).update(reachable=False)
+        if Node.objects.filter(pk=silent.node_id, reachable=True).update(reachable=False):
+            remember(now, nodes=[silent.node_id], since={silent.node_id: proof_at})
     return scheduling.replicas_lost(silent.node_id, last_proof_at=proof_at, now=now, reason=SILENT)
 
 

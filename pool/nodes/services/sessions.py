@@ -1,17 +1,23 @@
 """Sessions of agents: each connection raises the number, and news of an older one is refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
 
+<<<<<<< HEAD
 from console.common import sql
+=======
+from console.common import clock
+>>>>>>> main
 from console.common.errors import Conflict
 from pool.inventory import ports
 from pool.inventory.models import Node
+from pool.inventory.services import remember
 from pool.nodes.models import Agent
 from pool.nodes.services.enrolment import Admission, Knock, admit
 from pool.nodes.services.short import write_at_once
@@ -106,10 +112,16 @@ def flush_reports(seen: Sequence[tuple[datetime, int, int]]) -> None:
     write_at_once("flush_reports", statement, values)
 
 
-def set_reachable(node_ids: Sequence[int], reachable: bool) -> int:
-    """Writes only where it changes; returns how many did. The scheduler sees it by the node's version."""
+def set_reachable(
+    node_ids: Sequence[int], reachable: bool, seen: Mapping[int, datetime | None] = MappingProxyType({})
+) -> int:
+    """Writes only where it changes; returns how many did. The scheduler sees it by the node's version.
+
+    `seen`: last proofs of life of nodes that fell silent: they are down from then on.
+    """
     with transaction.atomic():
         changed = Node.objects.filter(pk__in=list(node_ids), reachable=not reachable).update(reachable=reachable)
         if changed:
+            remember(clock.now(), nodes=node_ids, since=seen)
             ports.fleet_changed(list(node_ids))
     return changed

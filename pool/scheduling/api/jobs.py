@@ -17,6 +17,7 @@ from pool.scheduling.api.filters import JobFilters, ReplicaFilters, narrow_jobs
 from pool.scheduling.api.plan import Plan
 from pool.scheduling.api.rows import DecisionRow, EventRow, JobDetail, JobRow, ReplicaRow
 from pool.scheduling.models import Decision, Job, JobEvent, Replica
+from pool.scheduling.telling import reasons_for
 
 JOB_COLUMNS = [
     Column("id", "public_id"),
@@ -66,7 +67,7 @@ class DryRun(ApiView):
     @idempotent_answer
     def post(self, request: Request) -> Response:
         """Where it would go, why, what an hour would cost, and the limit that bites first."""
-        return Response(Plan(services.dry_run(self.actor, self.sent)).data)
+        return Response(Plan(services.dry_run(self.actor, self.sent), context={"actor": self.actor}).data)
 
 
 class JobPage(ApiView):
@@ -108,11 +109,12 @@ class JobDecisions(ListView):
         Column("at (UTC)", "at", "time"),
         Column("placed", "placed", "bool"),
         Column("duration_us", "duration_us", "number"),
-        Column("reasons", "reasons"),
     ]
     file_name = "decisions"
 
     def rows(self, wanted: dict[str, Any]) -> QuerySet[Decision]:
+        told = Column("reasons", lambda row: reasons_for(self.actor, row.reasons))
+        self.columns = [*JobDecisions.columns, told]
         return queries.decisions_for(self.actor, queries.job_for(self.actor, self.kwargs["public_id"]))
 
 

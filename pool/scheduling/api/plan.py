@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from pool.scheduling.limits import Limit
+from pool.scheduling.telling import reasons_for
 
 
 class LimitRow(serializers.Serializer[Limit]):
@@ -51,4 +52,4 @@ class Plan(serializers.Serializer[Any]):
 
     @extend_schema_field({"type": "object", "additionalProperties": True})
     def get_reasons(self, plan: Any) -> dict[str, Any]:
-        return dict(plan.reasons)
+        return reasons_for(self.context["actor"], plan.reasons)

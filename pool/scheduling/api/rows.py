@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from console.common.actor import Actor
 from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
+from pool.scheduling.telling import reasons_for
 
 _HIDDEN = "***"
 
@@ -84,10 +85,15 @@ class AttemptRow(serializers.ModelSerializer[Attempt]):
 
 class DecisionRow(serializers.ModelSerializer[Decision]):
     id = serializers.CharField(source="public_id")
+    reasons = serializers.SerializerMethodField(help_text="counts and scores are for those who see all work")
 
     class Meta:
         model = Decision
         fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons"]
+
+    @extend_schema_field({"type": "object", "additionalProperties": True})
+    def get_reasons(self, decision: Decision) -> dict[str, Any]:
+        return reasons_for(self.context["actor"], decision.reasons)
 
 
 class JobDetail(JobRow):
@@ -115,7 +121,7 @@ class JobDetail(JobRow):
     @extend_schema_field(DecisionRow(allow_null=True))
     def get_decision(self, job: Job) -> Any:
         newest = job.decisions.order_by("-id").first()
-        return DecisionRow(newest).data if newest else None
+        return DecisionRow(newest, context=self.context).data if newest else None
 
 
 class EventRow(serializers.ModelSerializer[JobEvent]):

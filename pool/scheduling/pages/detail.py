@@ -12,6 +12,7 @@ from console.common.actor import Actor
 from pool.scheduling import queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
 from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, words
+from pool.scheduling.telling import reasons_for
 
 SHOWN = 32  # replicas on one page
 
@@ -100,7 +101,7 @@ def _decision(actor: Actor, job: Job, attempt: Attempt | None) -> Decision | Non
 def _why(actor: Actor, job: Job, decision: Decision | None) -> reasons.Why | None:
     if decision is None:
         return None
-    return reasons.explain(decision.reasons, actor.sees_all_work, job.total_share_bp)
+    return reasons.explain(reasons_for(actor, decision.reasons), job.total_share_bp)
 
 
 def _replicas_text(roles: list[Role]) -> str:

@@ -6,9 +6,11 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from console.common import formats
+from console.common.actor import Actor
 from pool.scheduling.dry_run import DryRun, PlacedPart
 from pool.scheduling.limits import Limit
 from pool.scheduling.pages import reasons
+from pool.scheduling.telling import reasons_for
 
 MOST_NODES = 12
 
@@ -50,7 +52,7 @@ class Panel:
     refusal: str
 
 
-def of(run: DryRun | None) -> Panel | None:
+def of(actor: Actor, run: DryRun | None) -> Panel | None:
     if run is None:
         return None
     spots = _spots(run.placements)
@@ -60,7 +62,7 @@ def of(run: DryRun | None) -> Panel | None:
         text=_text(verdict),
         spots=spots[:MOST_NODES],
         more=max(0, len(spots) - MOST_NODES),
-        why=reasons.explain(run.reasons, see_nodes=False),
+        why=reasons.explain(reasons_for(actor, run.reasons)),
         price_per_hour=run.price_per_hour,
         currency=run.currency,
         price_missing=run.price_missing,

@@ -1,6 +1,6 @@
-"""Why a job runs where it runs, or why it waits: the engine's reasons in words."""
+"""Why a job runs where it runs, or why it waits: reasons, as the reader may know them (telling.py), in words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -12,10 +12,12 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.common import formats
 from pool.inventory.models import Node
+from pool.scheduling.telling import decided_by
 
 FILTERS: dict[str, str | Promise] = {
     "schedulable": gettext_lazy("cordoned, draining, faulty or out of reach"),
     "model": gettext_lazy("another model than those allowed"),
+    "mig_mode": gettext_lazy("in MIG mode, where only slices run; or out of it, where none do"),
     "isolation": gettext_lazy("in another use, or cannot be cut as asked"),
     "mig_profile": gettext_lazy("no free place for this MIG profile"),
     "memory": gettext_lazy("too little GPU memory"),
@@ -56,38 +58,63 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """`rows` of a placement, or `failed` and `changes` of a wait. `failed`: (reason, devices, nodes)."""
+    """`rows` of a placement, or `failed` and `changes` of a wait. `failed`: (reason, devices, nodes).
+
+    The counts are None and there are no rows for a reader who may not know about others.
+    """
 
     placed: bool
     summary: str
     rows: list[Row] = field(default_factory=list)
     winner: str = ""
     other: str = ""
-    failed: list[tuple[str, int, int]] = field(default_factory=list)
+    failed: list[tuple[str, int | None, int | None]] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     never: bool = False
 
+    @property
+    def counted(self) -> bool:
+        return any(nodes is not None for _reason, _devices, nodes in self.failed)
 
-def explain(reasons: Mapping[str, Any], see_nodes: bool, asked_bp: int = 0) -> Why:
-    """`see_nodes` False: nodes on which the reader holds nothing are not named. `asked_bp`: of the whole job."""
+
+def explain(reasons: Mapping[str, Any], asked_bp: int = 0) -> Why:
+    """`reasons` from telling.reasons_for. `asked_bp`: of the whole job."""
     if "score" in reasons:
-        return _placed(reasons, see_nodes)
+        return _placed(reasons)
+    if "decided_by" in reasons:
+        return _told_shortly(str(reasons["decided_by"]))
     if "limit" in reasons:
         return Why(False, " ".join([limit_text(reasons["limit"]), *_asked(reasons["limit"], asked_bp)]))
     return _refused(reasons)
 
 
-def _placed(reasons: Mapping[str, Any], see_nodes: bool) -> Why:
+def _told_shortly(key: str) -> Why:
+    if not key:
+        return Why(True, _("It was placed at once: nothing else had to be weighed."))
+    return Why(
+        True, _("Of the nodes that could hold it, this one was chosen by: %(name)s.") % {"name": _criterion(key)}
+    )
+
+
+def _criterion(key: str, tie_rule: str = "free_gpu") -> str:
+    return {
+        "bucket": _("Change of fragmentation"),
+        "tie": str(_TIES.get(tie_rule, tie_rule)),
+        "node_index": _("Order of nodes"),
+    }[key]
+
+
+def _placed(reasons: Mapping[str, Any]) -> Why:
     score, other = reasons["score"], reasons.get("runner_up")
     considered = int(reasons.get("considered", 0))
     summary = ngettext(
         "%(n)s node could hold it.", "%(n)s nodes could hold it; the first criterion that differs decides.", considered
     ) % {"n": formats.count(considered)}
-    names = _node_names([score, other] if see_nodes and other else [score])
+    names = _node_names([score, other] if other else [score])
     return Why(
         placed=True,
         summary=summary,
-        rows=_rows(score, other) if other else [],
+        rows=_rows(score, other, decided_by(reasons)) if other else [],
         winner=names.get(score["node_key"], _("the chosen node")),
         other=(names.get(other["node_key"]) or _("the next best node")) if other else "",
     )
@@ -97,15 +124,14 @@ def _node_names(scores: list[Mapping[str, Any]]) -> dict[int, str]:
     return dict(Node.objects.filter(pk__in=[score["node_key"] for score in scores]).values_list("pk", "name"))
 
 
-def _rows(score: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
-    keys = ("bucket", "mode_switch", "tie", "node_index")
-    first = next((key for key in keys if score[key] != other[key]), "")
-    tie = str(_TIES.get(score["tie_rule"], score["tie_rule"]))
+def _rows(score: Mapping[str, Any], other: Mapping[str, Any], first: str) -> list[Row]:
+    shown: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "bucket": _fragmentation,
+        "tie": lambda parts: _part(parts["tie"]),
+        "node_index": lambda parts: str(parts["node_index"]),
+    }
     return [
-        Row(_("Change of fragmentation"), _fragmentation(score), _fragmentation(other), first == "bucket"),
-        Row(_("Card keeps its mode"), _mode(score), _mode(other), first == "mode_switch"),
-        Row(tie, _part(score["tie"]), _part(other["tie"]), first == "tie"),
-        Row(_("Order of nodes"), str(score["node_index"]), str(other["node_index"]), first == "node_index"),
+        Row(_criterion(key, score["tie_rule"]), show(score), show(other), first == key) for key, show in shown.items()
     ]
 
 
@@ -115,10 +141,6 @@ def _fragmentation(score: Mapping[str, Any]) -> str:
     return _("%(amount)s cards") % {"amount": f"{sign}{number_format(abs(cards), decimal_pos=3)}"}
 
 
-def _mode(score: Mapping[str, Any]) -> str:
-    return _("no") if score["mode_switch"] else _("yes")
-
-
 def _part(tie: int) -> str:
     return formats.percent(tie, _TIE_FULL)
 
@@ -126,7 +148,7 @@ def _part(tie: int) -> str:
 def _refused(reasons: Mapping[str, Any]) -> Why:
     never = bool(reasons.get("never"))
     failed = [
-        (str(FILTERS.get(item["filter"], item["filter"])), int(item["devices"]), int(item["nodes"]))
+        (str(FILTERS.get(item["filter"], item["filter"])), item.get("devices"), item.get("nodes"))
         for item in reasons.get("failed", [])
     ]
     summary = (

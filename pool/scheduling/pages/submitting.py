@@ -61,7 +61,8 @@ def check(request: HttpRequest) -> HttpResponse:
     dry_run = _try(actor, draft) if draft.spec is not None else None
     # what is still empty keeps whatever its field said: a refused form would lose its error otherwise
     untouched = [name for name in _LENIENT if not request.POST.get(name, "").strip()]
-    context = {"draft": draft, "form": draft.form, "panel": panel.of(dry_run), "fragment": True, "untouched": untouched}
+    context = {"draft": draft, "form": draft.form, "panel": panel.of(actor, dry_run)}
+    context |= {"fragment": True, "untouched": untouched}
     return render(request, "scheduling/dry_run.html", context)
 
 
@@ -133,7 +134,7 @@ def _page(request: HttpRequest, draft: Draft, dry_run: DryRun | None = None, sta
     context = {
         "draft": draft,
         "form": draft.form,
-        "panel": panel.of(dry_run),
+        "panel": panel.of(request.actor, dry_run),  # type: ignore[attr-defined]
         "profiles": choices.mig_profiles(),
         "shares": ["1/16", "1/8", "1/4", "1/2"],
     }

@@ -13,12 +13,20 @@ export class Feed {
     this.at = { stdout: Number(stdout), stderr: Number(stderr) };
     this.handlers = handlers;
     this.failures = 0;
+    this.stopped = false;
+  }
+
+  stop() {
+    this.stopped = true;
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.close();
   }
 
   start() {
+    if (this.stopped) return;
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = new WebSocket(`${scheme}://${location.host}/ws/jobs/${this.job}/log/?${this.query()}`);
+    const socket = (this.socket = new WebSocket(`${scheme}://${location.host}/ws/jobs/${this.job}/log/?${this.query()}`));
     socket.addEventListener("open", () => {
+      if (this.stopped) return socket.close();
       this.failures = 0;
       this.handlers.onStatus("live");
     });
@@ -39,6 +47,7 @@ export class Feed {
   }
 
   again(code) {
+    if (this.stopped) return;
     if (code === LOST_RIGHT) return this.handlers.onStatus("ended");
     this.failures += 1;
     // two refusals in a row: something between us lets no websocket pass
@@ -47,6 +56,7 @@ export class Feed {
   }
 
   async poll() {
+    if (this.stopped) return;
     this.handlers.onStatus("polling");
     let ended = false;
     try {
