@@ -18,12 +18,8 @@ from console.web.statics import Statics  # noqa: E402
 from pool.nodes.streams import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
-<<<<<<< HEAD
     {
-        "http": ThreadedHandler(settings.WEIR_WEB_THREADS),
+        "http": Statics(ThreadedHandler(settings.WEIR_WEB_THREADS)),
         "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
-=======
-    {"http": Statics(http), "websocket": OriginGuard(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))}
->>>>>>> main
 )

@@ -9,11 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F
 
-<<<<<<< HEAD
-from console.common import sql
-=======
-from console.common import clock
->>>>>>> main
+from console.common import clock, sql
 from console.common.errors import Conflict
 from pool.inventory import ports
 from pool.inventory.models import Node
