@@ -35,11 +35,7 @@ app.conf.update(
     task_ignore_result=True,
     task_default_queue="default",
     task_create_missing_queues=False,
-    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in ("default", "control", "wake")],
-    task_routes={
-        "pool.scheduling.tasks.wake": {"queue": "wake"},
-        "pool.scheduling.tasks.relay_commands": {"queue": "control"},
-    },
+    task_queues=[Queue("default", Exchange("default"), routing_key="default")],
     # no task runs longer than this; a message of a dead worker is seen again after it
     task_time_limit=50,
     broker_transport_options={

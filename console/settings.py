@@ -68,6 +68,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "console.urls"
 ASGI_APPLICATION = "console.asgi.application"
+WEIR_WEB_THREADS = int(os.environ.get("WEIR_WEB_THREADS", "8"))  # requests at the same time in a web process
 
 TEMPLATES = [
     {

@@ -77,8 +77,9 @@ def _defaults(model: type[models.Model]) -> tuple[dict[str, Any], dict[str, Call
 
 
 def read_datetime(value: Any) -> datetime:
-    """A timestamp of a raw cursor: PostgreSQL gives an aware one, SQLite text in UTC."""
-    return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
+    """A timestamp of a raw cursor: PostgreSQL gives an aware one, SQLite one without a zone, or text; both in UTC."""
+    at = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _number(cursor: Any, groups: Sequence[Sequence[models.Model]]) -> None:

@@ -7,6 +7,9 @@ Safe when the process dies in between, by one rule: the effect and its stored an
 A claim (`status` null) ends at `expires_at`, which is also its fence: after that a retry may take it over, and a
 claimant that wakes up late finds its fence changed and is rolled back. A refusal (4xx) changed nothing, so it
 gives the key back instead of being stored.
+
+In mode "inside" no claim is needed: the effect's own transaction stores key and answer with its other rows, and
+the unique key lets one of two through. The other is rolled back and answered from the store.
 """
 
 import hashlib
@@ -15,11 +18,11 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 
-from console.common import clock, sealed
+from console.common import clock, sealed, sql
 from console.common.errors import Conflict, FieldError, InvalidInput, WeirError
 from console.common.models import IdempotencyKey
 
@@ -39,8 +42,9 @@ class Answer:
     replayed: bool = False
 
 
-Work = Callable[[Callable[[Answer], None]], Answer | None]
-Mode = Literal["around", "inside", "after"]
+Work = Callable[[], Answer]
+WorkInside = Callable[[Callable[[Answer], IdempotencyKey]], None]
+Mode = Literal["around", "after"]
 
 
 class KeyMissing(WeirError):
@@ -80,29 +84,47 @@ def fingerprint(method: str, path: str, body: bytes) -> str:
 def run(caller: str, key: str, print_: str, work: Work, mode: Mode = "around") -> Answer:
     """Runs `work` once for this caller and key, and answers every further call from the store.
 
-    `work` gets a function that stores its answer. "around": `work` returns the answer, and runs in one transaction
-    with the storing of it. "inside": `work` calls that function within its own, shorter transaction. "after": `work`
-    changes nothing (a dry run), so its answer is stored when it is done; no transaction is held meanwhile.
+    "around": `work` and the storing of its answer are one transaction. "after": `work` changes nothing (a dry run),
+    so its answer is stored when it is done; no transaction is held meanwhile.
     """
     claim = _claim(caller, key, print_)
     if isinstance(claim, Answer):
         return claim
-    stored: list[Answer] = []
-
-    def store(answer: Answer) -> None:
-        _store(*claim, answer)
-        stored.append(answer)
-
     try:
         with transaction.atomic() if mode == "around" else nullcontext():
-            answer = work(store)
-            if answer is not None:
-                store(answer)
+            answer = work()
+            _store(*claim, answer)
     except Exception:
         # nothing happened, so a retry may start at once; where the database is what failed, the claim ends itself
         _give_back(*claim)
         raise
-    return stored[-1]
+    return answer
+
+
+def run_inside(caller: str, key: str, print_: str, work: WorkInside) -> Answer:
+    """Like `run`, for work with a short transaction of its own.
+
+    `work` gets a function that makes the row of its answer, and inserts that row in its transaction.
+    """
+    found = _find(caller, key)
+    if found is not None:
+        if found.expires_at > clock.now():
+            return _answer_of(found, print_)
+        IdempotencyKey.objects.filter(pk=found.pk, expires_at=found.expires_at).delete()
+    given: list[Answer] = []
+
+    def row(answer: Answer) -> IdempotencyKey:
+        given.append(answer)
+        return IdempotencyKey(caller=caller, key=key, fingerprint=print_, created_at=clock.now(), **_kept(answer))
+
+    try:
+        work(row)
+    except IntegrityError:
+        winner = _find(caller, key)
+        if winner is None:
+            raise
+        return _answer_of(winner, print_)
+    return given[-1]
 
 
 def purge(now: datetime) -> int:
@@ -123,11 +145,24 @@ def _claim(caller: str, key: str, print_: str) -> tuple[int, datetime] | Answer:
             row = IdempotencyKey.objects.create(caller=caller, key=key, fingerprint=print_, expires_at=fence)
         return row.pk, fence
     except IntegrityError:
-        found = IdempotencyKey.objects.filter(caller=caller, key=key).first()
+        found = _find(caller, key)
     if found is None:  # given back or purged in between
         raise _in_progress()
     if found.expires_at <= now:
         return _take_over(found, print_, fence)
+    return _answer_of(found, print_)
+
+
+_BY_KEY = sql.Reader("WHERE k.caller = %s AND k.key = %s", k=IdempotencyKey)
+
+
+def _find(caller: str, key: str) -> IdempotencyKey | None:
+    row = _BY_KEY.first(caller, key)
+    return row[0] if row else None
+
+
+def _answer_of(found: IdempotencyKey, print_: str) -> Answer:
+    """What a key that is in use answers. Raises KeyReused, or Conflict while the first request runs."""
     if found.fingerprint != print_:
         raise KeyReused()
     if found.status is None:
@@ -145,14 +180,18 @@ def _take_over(found: IdempotencyKey, print_: str, fence: datetime) -> tuple[int
 
 
 def _store(row_id: int, fence: datetime, answer: Answer) -> None:
-    stored = IdempotencyKey.objects.filter(pk=row_id, status__isnull=True, expires_at=fence).update(
-        status=answer.status,
-        body=sealed.seal(_PURPOSE, answer.body),
-        headers=answer.headers,
-        expires_at=clock.now() + KEEP,
-    )
-    if not stored:  # too slow: a retry took the claim over, and its effect counts, not ours
+    mine = IdempotencyKey.objects.filter(pk=row_id, status__isnull=True, expires_at=fence)
+    if not mine.update(**_kept(answer)):  # too slow: a retry took the claim over, and its effect counts, not ours
         raise _in_progress()
+
+
+def _kept(answer: Answer) -> dict[str, Any]:
+    return {
+        "status": answer.status,
+        "body": sealed.seal(_PURPOSE, answer.body),
+        "headers": answer.headers,
+        "expires_at": clock.now() + KEEP,
+    }
 
 
 def _give_back(row_id: int, fence: datetime) -> None:

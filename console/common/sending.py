@@ -1,14 +1,12 @@
 """Celery messages that nobody waits for. Each may be lost or doubled: a sweep finds the same work again."""
 
-from functools import cache
 from typing import Any
 
 import redis
 import structlog
-from django.conf import settings
 from kombu.exceptions import OperationalError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+
+from console.common import valkey
 
 log = structlog.get_logger(__name__)
 SECONDS = 30.0
@@ -33,12 +31,6 @@ def send(task: Any, *args: Any, expires: float = SECONDS) -> bool:
 def broker_is_there() -> bool:
     """Asks first: Celery itself tries for seven seconds, and whoever has just committed would wait for it."""
     try:
-        return bool(_valkey().ping())
+        return bool(valkey.client().ping())
     except (redis.RedisError, OSError):
         return False
-
-
-@cache
-def _valkey() -> redis.Redis:
-    once = Retry(NoBackoff(), 0)
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=0.5, socket_connect_timeout=0.5, retry=once)

@@ -110,7 +110,7 @@ def _web(options: Options, env: Mapping[str, str]) -> Spec:
 
 def _rest(options: Options, env: Mapping[str, str]) -> list[Spec]:
     gate = probes.listens(options.gateway_host, options.gateway_port)
-    worker = ("worker", "-Q", "control,default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET)
+    worker = ("worker", "-Q", "default", "-P", "threads", "-c", "2", "-n", "worker@%h", *QUIET)
     return [
         # asked seldom: to the gateway each question looks like an agent that came and went
         Spec("gateway", _manage("gateway", "--skip-checks"), SERVERS, env, probe=gate, watched=True, probe_every=15),

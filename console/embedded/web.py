@@ -4,6 +4,7 @@ Imports and routes are loaded while the migrations still run; the port is opened
 """
 
 import argparse
+import sys
 import time
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     given = parser().parse_args()
+    sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
     # the first visitor should not wait for all pages to be imported
     resolve("/healthz")
     while given.gate and not given.gate.exists():

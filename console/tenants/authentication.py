@@ -7,7 +7,7 @@ from rest_framework.authentication import SessionAuthentication as RestSessionAu
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from console.common import clock
+from console.common import clock, sql
 from console.tenants import queries, secrets, services
 from console.tenants.models import ApiToken, User
 
@@ -42,12 +42,19 @@ class SessionAuthentication(RestSessionAuthentication):
         return user, None
 
 
+_TOKEN = sql.Reader("JOIN tenants_user u ON u.id = t.user_id WHERE t.digest = %s", t=ApiToken, u=User)
+
+
 def _find(text: str) -> ApiToken:
     if not secrets.well_formed(text):
         raise AuthenticationFailed(_INVALID)
-    token = ApiToken.objects.select_related("user").filter(digest=secrets.digest(text)).first()
+    row = _TOKEN.first(secrets.digest(text))
+    if row is None:
+        raise AuthenticationFailed(_INVALID)
+    token: ApiToken = row[0]
+    token.user = row[1]
     now = clock.now()
-    if token is None or token.revoked_at is not None or not token.user.is_active:
+    if token.revoked_at is not None or not token.user.is_active:
         raise AuthenticationFailed(_INVALID)
     if token.expires_at is not None and token.expires_at <= now:
         raise AuthenticationFailed(_INVALID)

@@ -3,9 +3,10 @@
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from console.common import sql
 from console.common.actor import Actor, ActorKind, PlatformRole, TenantRole
 from console.common.errors import NotFound
-from console.tenants.models import ApiToken, Membership, Project, Tenant, User
+from console.tenants.models import ApiToken, Project, Tenant, User
 
 
 def actor_for_user(user: User, request: HttpRequest | None = None) -> Actor:
@@ -86,5 +87,9 @@ def revocable_token(actor: Actor, public_id: str) -> ApiToken:
 
 
 def _memberships(user: User) -> dict[int, TenantRole]:
-    rows = Membership.objects.filter(user=user).exclude(tenant__state=Tenant.State.CLOSED)
-    return {tenant_id: TenantRole(role) for tenant_id, role in rows.values_list("tenant_id", "role")}
+    rows = sql.fetch(
+        "SELECT m.tenant_id, m.role FROM tenants_membership m JOIN tenants_tenant t ON t.id = m.tenant_id"
+        " WHERE m.user_id = %s AND t.state <> 'closed'",
+        user.pk,
+    )
+    return {tenant_id: TenantRole(role) for tenant_id, role in rows}

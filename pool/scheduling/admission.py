@@ -14,7 +14,9 @@ from pool.scheduling import requests
 from pool.scheduling.mirror import FleetMirror
 from pool.scheduling.spec import JobSpec
 
-_FRESH_S = 5.0  # hardware changes rarely: a submit need not look at it more often
+# What can never run depends on hardware alone. New hardware is looked for before a refusal; that some has gone may be
+# learned late: the job then waits, and its page says why. A submit must not pay for reading the whole fleet.
+_FRESH_S = 300.0
 
 
 class SharedMirror:

@@ -1,19 +1,18 @@
 """Which tenant, project and queue a submission goes to: names from the request, scoped by the actor."""
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
-from django.db.models import Case, QuerySet, When
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
+from console.common import sql
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
 from console.tenants.queries import tenants_for
 from pool.scheduling.models import Queue
 from pool.scheduling.spec import JobSpec
-
-Row = TypeVar("Row", Project, Queue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +28,17 @@ def resolve(actor: Actor, spec: JobSpec) -> Place:
     A foreign tenant reads exactly like one that does not exist.
     """
     tenant = _tenant(actor, spec.tenant)
-    project = _one(Project.objects.filter(tenant=tenant), "slug", spec.project, "project")
-    queue = _one(Queue.objects.filter(tenant=tenant), "name", spec.queue, "queue")
+    project = _one(_PROJECTS, "slug", tenant, spec.project, "project")
+    queue = _one(_QUEUES, "name", tenant, spec.queue, "queue")
     return Place(tenant, project, queue)
 
 
 def _tenant(actor: Actor, slug: str) -> Tenant:
+    if slug:
+        return _named(actor, slug)
     allowed = Tenant.objects.all()
     if not actor.is_operator:
         allowed = allowed.filter(pk__in=[pk for pk in actor.tenants if actor.may_work_in(pk)])
-    if slug:
-        found = allowed.filter(slug=slug).first()
-        if found is None and tenants_for(actor).filter(slug=slug).exists():
-            raise NotAllowed(_("your role in this tenant may look at jobs but not submit them"))
-        if found is None:
-            raise InvalidInput([FieldError("tenant", _("is not a tenant in which you may submit work"))])
-        return found
     choices = list(allowed.order_by("pk")[:2])
     if not choices:
         raise NotAllowed(_("there is no tenant in which you may submit work"))
@@ -53,16 +47,35 @@ def _tenant(actor: Actor, slug: str) -> Tenant:
     return choices[0]
 
 
-def _one(rows: QuerySet[Row], column: str, name: str, field: str) -> Row:
-    if name:
-        found = rows.filter(**{column: name}).first()
-        if found is None:
-            raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
-        return found
-    # one query: the default if there is one, else the only one
-    choices = list(rows.order_by(Case(When(**{column: "default"}, then=0), default=1), "pk")[:2])
-    if not choices:
+def _named(actor: Actor, slug: str) -> Tenant:
+    row = _TENANT.first(slug)
+    tenant: Tenant | None = row[0] if row else None
+    if tenant is not None and (actor.is_operator or actor.may_work_in(tenant.pk)):
+        return tenant
+    if tenant is not None and tenants_for(actor).filter(pk=tenant.pk).exists():
+        raise NotAllowed(_("your role in this tenant may look at jobs but not submit them"))
+    raise InvalidInput([FieldError("tenant", _("is not a tenant in which you may submit work"))])
+
+
+def _one(reader: sql.Reader, column: str, tenant: Tenant, name: str, field: str) -> Any:
+    """The one of this name; without a name the default if there is one, else the only one."""
+    found = [row for (row,) in reader(tenant.pk, name, name)]
+    if not found and name:
+        raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
+    if not found:
         raise InvalidInput([FieldError(field, _("the tenant has none yet; ask its owner to add one"))])
-    if len(choices) > 1 and getattr(choices[0], column) != "default":
+    if not name and len(found) > 1 and getattr(found[0], column) != "default":
         raise InvalidInput([FieldError(field, _("must be given: the tenant has several"))])
-    return choices[0]
+    return found[0]
+
+
+def _by_name(model: type[Model], column: str) -> sql.Reader:
+    return sql.Reader(
+        f"WHERE x.tenant_id = %s AND (%s = '' OR x.{column} = %s)"
+        f" ORDER BY CASE WHEN x.{column} = 'default' THEN 0 ELSE 1 END, x.id LIMIT 2",
+        x=model,
+    )
+
+
+_TENANT = sql.Reader("WHERE t.slug = %s", t=Tenant)
+_PROJECTS, _QUEUES = _by_name(Project, "slug"), _by_name(Queue, "name")

@@ -65,16 +65,22 @@ class Scheduler:
         self.refused.clear()
         self.read_at = time.monotonic()
 
-    def react(self, job_ids: Iterable[int], node_ids: Iterable[int]) -> None:
-        """What a wake-up names: changed nodes let everyone try again, new jobs only themselves."""
-        generation = self.mirror.generation
-        self.facts.forget(self.mirror.sync_nodes(set(node_ids) & self.mirror.versions.keys()))
+    def react(self, job_ids: Iterable[int], node_ids: Iterable[int], queues: bool = False) -> None:
+        """What a wake-up names: new jobs try at once; changed nodes or queues let everyone who waits try again.
+
+        Changed nodes are read only when somebody is left waiting: until then the fleet in memory knows of less
+        room than there is, which is safe, and the sweep reads them many at a time.
+        """
         jobs = set(job_ids)
+        self.mirror.dirty |= set(node_ids) & self.mirror.versions.keys()
         self.waiting.load(jobs)
-        if self.mirror.generation != generation:
+        if queues:
+            self.waiting.load_queues()
+        else:
+            self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
+        if len(self.waiting) and (self.mirror.dirty or queues):
+            self.facts.forget(self.mirror.sync_nodes(self.mirror.dirty & self.mirror.versions.keys()))
             self.run_pass(self.waiting)
-            return
-        self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
 
     def run_pass(self, candidates: Iterable[Waiting]) -> None:
         """Decide on each candidate once, committing as batches fill."""

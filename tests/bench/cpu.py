@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-PARTS = ("uvicorn", "gateway", "scheduler", "worker", "beat", "valkey", "pool.agent.fleet", "postgres")
+PARTS = ("console.embedded.web", "gateway", "scheduler", "worker", "beat", "valkey", "pool.agent.fleet", "postgres")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 

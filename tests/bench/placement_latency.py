@@ -132,7 +132,7 @@ def session() -> Any:
     from django.conf import settings
 
     database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite3"):
+    if database["ENGINE"].endswith("sqlite"):
         import sqlite3
 
         return sqlite3.connect(database["NAME"], isolation_level=None, timeout=30)
@@ -295,6 +295,7 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     observer = Observer()
     observer.start()
     load(stack, 5, 3, "warm")
+    print("LOADING", flush=True)
     before, began = cpu_seconds(), time.perf_counter()
     sent = load(stack, given.rate, given.seconds, "load")
     after, loaded = cpu_seconds(), time.perf_counter() - began

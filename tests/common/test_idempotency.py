@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
-from console.common import clock, idempotency
+from console.common import bulk, clock, idempotency
 from console.common.errors import Conflict, InvalidInput
 from console.common.idempotency import Answer, KeyReused
 from console.common.models import IdempotencyKey
@@ -23,7 +23,7 @@ def make_tenant(slug: str = "made") -> Answer:
 
 
 def run(work: Callable[..., Any], key: str = "k", print_: str = PRINT, caller: str = "user:1", **more: Any) -> Answer:
-    return idempotency.run(caller, key, print_, lambda store: work(), **more)
+    return idempotency.run(caller, key, print_, work, **more)
 
 
 def test_done_is_answered_from_the_store_byte_for_byte(db: None) -> None:
@@ -100,21 +100,68 @@ def test_killed_after_the_commit_the_answer_is_there() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_that_wakes_up_after_a_take_over_is_rolled_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fence: a paused process must not add a second object once a retry has taken its claim over."""
+def test_one_that_wakes_up_after_a_take_over_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fence: once a retry has taken the claim over, the answer of a paused process does not count."""
     later = clock.now() + idempotency.CLAIM + timedelta(seconds=1)
 
-    def slow(store: Callable[[Answer], None]) -> None:
-        # "inside": the checks before the transaction took longer than a claim lasts
+    def slow() -> Answer:
         monkeypatch.setattr(clock, "now", lambda: later)
         assert run(lambda: make_tenant("retry")).replayed is False
-        with transaction.atomic():
-            store(make_tenant("first"))
+        return Answer(200, b"late", {})
 
     with pytest.raises(Conflict):
-        idempotency.run("user:1", "k", PRINT, slow, "inside")
+        run(slow, mode="after")
     assert [tenant.name for tenant in Tenant.objects.all()] == ["retry"]
-    assert run(make_tenant).replayed is True
+    assert run(make_tenant).body == b'{"made": 1}'
+
+
+def inside(name: str, before: Callable[[], Any] = lambda: None, print_: str = PRINT) -> Answer:
+    """Work with a transaction of its own: `before` happens between the checks and the transaction."""
+
+    def work(row: Callable[[Answer], IdempotencyKey]) -> None:
+        kept = row(Answer(201, name.encode(), {}))
+        before()
+        with transaction.atomic():
+            make_tenant(name)
+            bulk.insert([kept])
+
+    return idempotency.run_inside("user:1", "k", print_, work)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_inside_one_of_two_goes_through_and_the_other_is_answered_from_the_store() -> None:
+    answer = inside("second", before=lambda: inside("first"))
+    assert (answer.body, answer.replayed) == (b"first", True)
+    assert [tenant.name for tenant in Tenant.objects.all()] == ["first"]
+    assert inside("third").body == b"first"
+    with pytest.raises(KeyReused):
+        inside("other", print_=idempotency.fingerprint("POST", "/other", b""))
+
+
+def test_inside_a_refusal_keeps_nothing(db: None) -> None:
+    def refuse() -> None:
+        raise InvalidInput([])
+
+    with pytest.raises(InvalidInput):
+        inside("first", before=refuse)
+    assert (Tenant.objects.count(), IdempotencyKey.objects.count()) == (0, 0)
+    assert inside("second").replayed is False
+
+
+def test_inside_an_expired_key_makes_room(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside("one")
+    later = clock.now() + idempotency.KEEP + timedelta(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert inside("two").body == b"two"
+    assert IdempotencyKey.objects.count() == 1
+
+
+def test_inside_another_rule_of_the_database_is_no_replay(db: None) -> None:
+    def clash() -> None:
+        raise IntegrityError("another rule")
+
+    with pytest.raises(IntegrityError):
+        inside("one", before=clash)
 
 
 @pytest.mark.django_db(transaction=True)

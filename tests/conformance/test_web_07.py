@@ -6,7 +6,7 @@ import pytest
 
 from console.common import clock, lease
 from console.common.actor import system
-from pool.scheduling import services, tasks
+from pool.scheduling import services, wake
 from pool.scheduling.models import Interval, NodeCommand
 from pool.scheduling.scheduler import Scheduler, lease_name
 from tests import factories
@@ -58,12 +58,12 @@ def test_news_told_twice_counts_once(command):
     assert Interval.objects.get().ended_at == now
 
 
-def test_relay_twice_only_wakes_twice(command, live):
+def test_waking_twice_only_wakes_twice(command, live):
     subscriber = live.pubsub()
-    subscriber.subscribe(tasks.COMMANDS_CHANNEL)
+    subscriber.subscribe(wake.COMMANDS_CHANNEL)
     subscriber.get_message(timeout=5)
     for _ in range(2):
-        tasks.relay_commands([command.node_id])
+        wake._to_gateways(b"[%d]" % command.node_id)
     heard = [subscriber.get_message(timeout=5)["data"] for _ in range(2)]
     assert heard == [f"[{command.node_id}]".encode()] * 2
     command.refresh_from_db()

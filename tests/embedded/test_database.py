@@ -11,7 +11,7 @@ GOOD = {"transaction_mode": "IMMEDIATE", "init_command": "PRAGMA journal_mode = 
 
 
 def sqlite(**options: Any) -> dict[str, Any]:
-    return {"default": {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": options}}
+    return {"default": {"ENGINE": "console.common.sqlite", "OPTIONS": options}}
 
 
 def test_immediate_with_wal_is_welcome() -> None:

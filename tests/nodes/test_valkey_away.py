@@ -22,9 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def away(monkeypatch, tmp_path):
     """Settings name a socket that nobody serves."""
     monkeypatch.setattr(settings, "REDIS_URL", f"unix://{tmp_path}/valkey.sock")
-    sending._valkey.cache_clear()
-    yield f"{tmp_path}/valkey.sock"
-    sending._valkey.cache_clear()
+    return f"{tmp_path}/valkey.sock"
 
 
 @pytest.mark.django_db(transaction=True)

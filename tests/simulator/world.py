@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
+
 from console.common import lease
 from console.common.actor import system
 from console.common.errors import WeirError
@@ -34,7 +36,7 @@ class World:
         self.faults = faults
         self.now = START
         self.calm = False
-        self.wakes: list[tuple[list[int], list[int]]] = []
+        self.wakes: list[tuple[list[int], list[int], bool]] = []
         self.scheduler: Scheduler | None = None
         self.generation = 0
         self.claims = 0
@@ -47,12 +49,13 @@ class World:
 
     # -- what the product sends
 
-    def publish(self, name: str, *args: list[int]) -> None:
-        """Stands for Celery and Valkey: a message may be lost."""
+    def publish(self, to: str, data: bytes) -> None:
+        """Stands for Valkey: a message may be lost."""
 
         def deliver() -> None:
-            if name == "wake" and self.random.random() < 0.8:
-                self.wakes.append((args[0], args[1]))
+            if to == "scheduler" and self.random.random() < 0.8:
+                jobs, nodes, queues = orjson.loads(data)
+                self.wakes.append((jobs, nodes, queues))
 
         self.faults.around("publish", deliver)
 

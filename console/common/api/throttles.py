@@ -4,11 +4,12 @@ import time
 from typing import TYPE_CHECKING
 
 import structlog
-from django.core.cache import cache
 from redis.exceptions import RedisError
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
+
+from console.common import valkey
 
 if TYPE_CHECKING:  # DRF reads this module while it imports its own views
     from rest_framework.views import APIView
@@ -27,7 +28,7 @@ class ActorThrottle(BaseThrottle):
         amount, period = _rate(str(api_settings.DEFAULT_THROTTLE_RATES["actor"]))
         now = time.time()
         self._wait = period - now % period
-        key = f"throttle:{actor.ident}:{actor.via}:{int(now // period)}".replace(" ", "-")
+        key = f"weir:throttle:{actor.ident}:{actor.via}:{int(now // period)}".replace(" ", "-")
         try:
             return _count(key, period) <= amount
         except RedisError as error:
@@ -40,12 +41,11 @@ class ActorThrottle(BaseThrottle):
 
 
 def _count(key: str, period: int) -> int:
-    if cache.add(key, 1, timeout=period + 5):
-        return 1
-    try:
-        return int(cache.incr(key))
-    except ValueError:  # flushed in between
-        return 1
+    """One round trip; not Django's cache, which needs two and a connection a thread."""
+    with valkey.client().pipeline(transaction=False) as pipe:
+        pipe.incr(key)
+        pipe.expire(key, period + 5, nx=True)
+        return int(pipe.execute()[0])
 
 
 def _rate(text: str) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from console.common.api import params
 from console.common.api.paging import KeysetPagination
 from console.common.api.schema import RoomSchema
 from console.common.exports import FORMATS, Column, export_response
+from console.common.models import IdempotencyKey
 
 _CHUNK = 500
 _REPLAYED = "Idempotency-Replayed"
@@ -78,36 +79,57 @@ class ListView(ApiView):
         return pages.get_paginated_response(self.row(found, many=True, context={"actor": self.actor}).data)
 
 
-def idempotent_in(mode: idempotency.Mode) -> Callable[[Callable[..., Any]], Callable[..., HttpResponse]]:
+Row = Callable[[Response], IdempotencyKey]
+Post = Callable[..., HttpResponse]
+
+
+def idempotent(function: Callable[..., Response]) -> Post:
     """Marks a `post` of an ApiView: it needs an Idempotency-Key and happens once (console.common.idempotency).
 
-    With mode "inside" the handler takes a further argument `store` and calls it with its Response inside the
-    transaction of its service.
+    The handler and the storing of its answer are one transaction.
+    """
+    return _once(function, "around")
+
+
+def idempotent_answer(function: Callable[..., Response]) -> Post:
+    """The same for a handler that changes nothing: no transaction is held while it works."""
+    return _once(function, "after")
+
+
+def idempotent_inside(function: Callable[..., None]) -> Post:
+    """The same for a service with a short transaction of its own.
+
+    The handler takes a further argument `row`: it makes the row that keeps a Response, which the service inserts.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., HttpResponse]:
-        @wraps(function)
-        def post(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-            key = idempotency.read_key(request.headers)
-            print_ = idempotency.fingerprint("POST", request.get_full_path(), request._request.body)
+    @wraps(function)
+    def post(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        def work(keep: Callable[[idempotency.Answer], IdempotencyKey]) -> None:
+            function(view, request, *args, **kwargs, row=lambda response: keep(_answer(response)))
 
-            def work(store: Callable[[idempotency.Answer], None]) -> idempotency.Answer | None:
-                if mode == "inside":
-                    kwargs["store"] = lambda response: store(_answer(response))
-                response = function(view, request, *args, **kwargs)
-                return None if response is None else _answer(response)
+        return _response(idempotency.run_inside(*_call(view, request), work))
 
-            return _response(idempotency.run(f"{view.actor.ident} {view.actor.via}", key, print_, work, mode))
-
-        post.idempotent = True  # type: ignore[attr-defined]
-        return post
-
-    return decorate
+    post.idempotent = True  # type: ignore[attr-defined]
+    return post
 
 
-def idempotent(function: Callable[..., Any]) -> Callable[..., HttpResponse]:
-    """`idempotent_in("around")`: the handler and the storing of its answer are one transaction."""
-    return idempotent_in("around")(function)
+def _once(function: Callable[..., Response], mode: idempotency.Mode) -> Post:
+    @wraps(function)
+    def post(view: ApiView, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        def work() -> idempotency.Answer:
+            return _answer(function(view, request, *args, **kwargs))
+
+        return _response(idempotency.run(*_call(view, request), work, mode))
+
+    post.idempotent = True  # type: ignore[attr-defined]
+    return post
+
+
+def _call(view: ApiView, request: Request) -> tuple[str, str, str]:
+    """Whose request it is, its key, and what it asks for."""
+    key = idempotency.read_key(request.headers)
+    print_ = idempotency.fingerprint("POST", request.get_full_path(), request._request.body)
+    return f"{view.actor.ident} {view.actor.via}", key, print_
 
 
 def _answer(response: Response) -> idempotency.Answer:

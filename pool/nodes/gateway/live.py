@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from pool.nodes import telemetry
-from pool.scheduling.tasks import COMMANDS_CHANNEL
+from pool.scheduling.wake import COMMANDS_CHANNEL
 
 log = structlog.get_logger(__name__)
 _AWAY = (RedisError, OSError, TimeoutError)

@@ -15,7 +15,7 @@ from pool.nodes.gateway.database import DatabaseThread
 from pool.nodes.services import News, StaleSession, WrongNode, apply_news
 
 log = structlog.get_logger(__name__)
-BATCH = 12  # of one transaction: about two milliseconds
+BATCH = 4  # of one transaction: about two milliseconds
 Item = tuple[Connection, News]
 
 

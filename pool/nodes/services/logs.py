@@ -3,16 +3,16 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db import transaction
-from django.db.models import Count, Max, Sum
+from django.db import connection
 from django.db.models.functions import Length
 
-from console.common import clock
+from console.common import clock, sql
 from pool.agent.protocol import LogPiece
 from pool.nodes.models import LogChunk
 from pool.nodes.services.news import WrongNode
-from pool.scheduling.models import Replica
+from pool.nodes.services.short import write_at_once
 
 SMALLEST = 512  # what a chunk counts for at least: rows cost more than their bytes
 REMEMBERED = 4096
@@ -47,17 +47,17 @@ class LogBook:
         self._tails: OrderedDict[str, Tail] = OrderedDict()
 
     def store(self, node_id: int, pieces: Sequence[LogPiece]) -> list[Stored]:
-        """One transaction for all pieces of one node. Raises WrongNode; then nothing is stored."""
+        """All pieces of one node in one statement, after all reading. Raises WrongNode; then nothing is stored."""
         try:
-            with transaction.atomic():
-                return self._store(node_id, pieces)
+            return self._store(node_id, pieces)
         except Exception:
             # what we remember may be ahead of what was stored
             self._tails.clear()
             raise
 
     def _store(self, node_id: int, pieces: Sequence[LogPiece]) -> list[Stored]:
-        rows, answers, at = [], [], clock.now()
+        values: list[Any] = []
+        answers, at = [], connection.ops.adapt_datetimefield_value(clock.now())
         for piece in pieces:
             tail = self._tail(piece.replica)
             end = piece.offset + len(piece.data)
@@ -70,10 +70,12 @@ class LogBook:
             data = piece.data[start - piece.offset :]
             if start >= end or not data:
                 continue
-            rows.append(LogChunk(replica_id=tail.replica_id, stream=piece.stream, offset=start, data=data, at=at))
+            values += (tail.replica_id, piece.stream, start, data, at)
             tail.ends[piece.stream] = end
             tail.size += max(len(data), SMALLEST)
-        LogChunk.objects.bulk_create(rows, ignore_conflicts=True)
+        if values:
+            rows = ", ".join(["(%s, %s, %s, %s, %s)"] * (len(values) // 5))
+            write_at_once("store_output", _INSERT.format(rows=rows), values)
         for name in {piece.replica for piece in pieces}:
             self._cut(self._tails.get(name))
         return answers
@@ -82,7 +84,7 @@ class LogBook:
         if replica in self._tails:
             self._tails.move_to_end(replica)
             return self._tails[replica]
-        row = Replica.objects.filter(public_id=replica).values_list("pk", "node_id", "job__public_id").first()
+        row = sql.first(_SELECT, replica)
         if row is None:
             return None
         tail = self._tails[replica] = _load(*row)
@@ -110,13 +112,18 @@ class LogBook:
         tail.size -= freed
 
 
+_INSERT = 'INSERT INTO nodes_logchunk (replica_id, stream, "offset", data, at) VALUES {rows} ON CONFLICT DO NOTHING'
+_SELECT = (
+    "SELECT r.id, r.node_id, j.public_id FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
+    " WHERE r.public_id = %s"
+)
+
+
 def _load(replica_id: int, node_id: int, job: str) -> Tail:
-    chunks = LogChunk.objects.filter(replica_id=replica_id)
-    totals = chunks.aggregate(bytes=Sum(Length("data")), rows=Count("pk"))
-    newest = chunks.values("stream").annotate(last=Max("offset")).values_list("stream", "last")
-    ends = {}
-    for stream, offset in newest:
-        length = chunks.filter(stream=stream, offset=offset).values_list(Length("data"), flat=True).get()
-        ends[stream] = offset + length
-    size = max(totals["bytes"] or 0, SMALLEST * totals["rows"])
-    return Tail(replica_id, node_id, job, ends, size)
+    rows = sql.fetch(
+        'SELECT stream, MAX("offset" + LENGTH(data)), SUM(LENGTH(data)), COUNT(*) FROM nodes_logchunk'
+        " WHERE replica_id = %s GROUP BY stream",
+        replica_id,
+    )
+    size = max(sum(size for *_, size, _ in rows), SMALLEST * sum(count for *_, count in rows))
+    return Tail(replica_id, node_id, job, {stream: end for stream, end, *_ in rows}, size)

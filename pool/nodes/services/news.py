@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from console.common import clock
+from console.common import clock, sql
 from console.common.errors import NotAllowed
 from pool.nodes.services.sessions import hold_session
 from pool.scheduling import services as scheduling
-from pool.scheduling.models import NodeCommand, Replica
+from pool.scheduling.models import NodeCommand
 
 
 class WrongNode(NotAllowed):
@@ -74,10 +74,10 @@ def _exited(news: News) -> str:
 
 def _ack(news: News) -> str:
     command = news.message["command"]
-    node_id = NodeCommand.objects.filter(public_id=command).values_list("node_id", flat=True).first()
-    if node_id is None:  # its job was deleted
+    row = sql.first("SELECT node_id FROM scheduling_nodecommand WHERE public_id = %s", command)
+    if row is None:  # its job was deleted
         return ""
-    if node_id != news.node_id:
+    if row[0] != news.node_id:
         raise WrongNode(f"command {command} is for another node")
     scheduling.command_done(command, news.message["ok"], news.message["detail"], clock.now())
     return ""
@@ -89,7 +89,11 @@ _APPLY: Final[dict[str, Callable[[News], str]]] = {"started": _started, "exited"
 def _job_of(news: News) -> str:
     """The job of the replica that the news is of; "" when nobody knows it (any more). Raises WrongNode."""
     replica = news.message["replica"]
-    row = Replica.objects.filter(public_id=replica).values_list("node_id", "job__public_id").first()
+    row = sql.first(
+        "SELECT r.node_id, j.public_id FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
+        " WHERE r.public_id = %s",
+        replica,
+    )
     if row is None:
         return ""
     if row[0] != news.node_id:

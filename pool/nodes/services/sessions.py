@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F
 
-from console.common import clock
+from console.common import clock, sql
 from console.common.errors import Conflict
 from pool.inventory import ports
 from pool.inventory.models import Node
@@ -91,7 +91,8 @@ def hold_session(node_id: int, session: int) -> None:
 
     A conditional UPDATE that changes nothing: it locks the row on PostgreSQL, and SQLite has one writer anyway.
     """
-    if not Agent.objects.filter(node_id=node_id, session=session).update(session=session):
+    statement = "UPDATE nodes_agent SET session = session WHERE node_id = %s AND session = %s"
+    if not sql.execute(statement, node_id, session):
         raise StaleSession("a newer connection of this node has taken over")
 
 

@@ -8,9 +8,9 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
 from console.common.api import params
-from console.common.api.views import ApiView, idempotent, idempotent_in
+from console.common.api.views import ApiView, Row, idempotent, idempotent_inside
 from pool.scheduling import queries, services
-from pool.scheduling.api.answers import Store, created
+from pool.scheduling.api.answers import created
 from pool.scheduling.api.fields import JobRequest, PriorityChange
 from pool.scheduling.api.rows import JobRow
 
@@ -62,11 +62,11 @@ class Clone(ApiView):
     room = "jobs"
 
     @extend_schema(request=JobRequest(partial=True), responses={201: JobRow}, operation_id="jobs_clone")
-    @idempotent_in("inside")
-    def post(self, request: Request, public_id: str, store: Store) -> None:
+    @idempotent_inside
+    def post(self, request: Request, public_id: str, row: Row) -> None:
         """Submit the same request again as a new job; fields in the body replace those of the original."""
         job = queries.job_for(self.actor, public_id)
-        services.clone_job(self.actor, job, self.sent, also=lambda clone: store(created(clone)))
+        services.clone_job(self.actor, job, self.sent, also=lambda clone: row(created(clone)))
 
 
 class Priority(ApiView):

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.common.api.params import Filters
-from console.common.api.views import ApiView, ListView, idempotent_in
+from console.common.api.views import ApiView, ListView, Row, idempotent_answer, idempotent_inside
 from console.common.exports import Column
 from pool.scheduling import queries, services
-from pool.scheduling.api.answers import Store, created
+from pool.scheduling.api.answers import created
 from pool.scheduling.api.fields import JobRequest
 from pool.scheduling.api.filters import JobFilters, ReplicaFilters, narrow_jobs
 from pool.scheduling.api.plan import Plan
@@ -52,10 +52,10 @@ class Jobs(ListView):
         return rows.select_related("tenant", "project", "queue", "submitted_by")
 
     @extend_schema(request=JobRequest, responses={201: JobRow}, operation_id="jobs_submit")
-    @idempotent_in("inside")
-    def post(self, request: Request, store: Store) -> None:
+    @idempotent_inside
+    def post(self, request: Request, row: Row) -> None:
         """Submit a job."""
-        services.submit_job(self.actor, self.sent, also=lambda job: store(created(job)))
+        services.submit_job(self.actor, self.sent, also=lambda job: row(created(job)))
 
 
 class DryRun(ApiView):
@@ -64,7 +64,7 @@ class DryRun(ApiView):
     room = "jobs"
 
     @extend_schema(request=JobRequest, responses={200: Plan}, operation_id="jobs_dry_run")
-    @idempotent_in("after")
+    @idempotent_answer
     def post(self, request: Request) -> Response:
         """Where it would go, why, what an hour would cost, and the limit that bites first."""
         return Response(Plan(services.dry_run(self.actor, self.sent), context={"actor": self.actor}).data)

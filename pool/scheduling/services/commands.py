@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, F, Q, Value, When
-
-from console.common import bulk
-from pool.scheduling.models import NodeCommand, Replica, ReplicaState
+from console.common import bulk, sql
+from pool.scheduling.models import NodeCommand, Replica
 
 RESEND_AFTER = timedelta(seconds=10)
 _Kind, _State = NodeCommand.Kind, NodeCommand.State
@@ -26,27 +24,41 @@ def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: in
     A command that was sent but not confirmed is handed out again after ten seconds. A start is handed out only
     while its replica still waits for it.
     """
-    due = Q(state=_State.PENDING) | Q(state=_State.SENT, claim_until__lte=now)
-    wanted = Q(kind=_Kind.STOP) | Q(replica__state=ReplicaState.ASSIGNED)
-    ids = list(
-        NodeCommand.objects.filter(due, wanted, node_id__in=list(node_ids))
-        .order_by("id")
-        .values_list("pk", flat=True)[:limit]
-    )
+    nodes = list(node_ids)
+    ids = [pk for (pk,) in sql.fetch(_DUE.format(nodes=sql.marks(nodes)), now, *nodes, limit)] if nodes else []
     if not ids:
         return []
-    NodeCommand.objects.filter(due, pk__in=ids).update(
-        state=_State.SENT, claim=claim, claim_until=now + RESEND_AFTER, sent_at=now, sends=F("sends") + 1
+    marks = sql.marks(ids)
+    sql.execute(
+        "UPDATE scheduling_nodecommand SET state = 'sent', claim = %s, claim_until = %s, sent_at = %s,"
+        f" sends = sends + 1 WHERE (state = 'pending' OR state = 'sent' AND claim_until <= %s) AND id IN ({marks})",
+        claim,
+        now + RESEND_AFTER,
+        now,
+        now,
+        *ids,
     )
-    return list(NodeCommand.objects.filter(pk__in=ids, claim=claim, state=_State.SENT).order_by("id"))
+    return [command for (command,) in _CLAIMED(claim, *ids, marks=marks)]
+
+
+_DUE = (
+    "SELECT c.id FROM scheduling_nodecommand c JOIN scheduling_replica r ON r.id = c.replica_id"
+    " WHERE c.state IN ('pending', 'sent') AND (c.state = 'pending' OR c.claim_until <= %s)"
+    " AND (c.kind = 'stop' OR r.state = 'assigned') AND c.node_id IN ({nodes}) ORDER BY c.id LIMIT %s"
+)
+_CLAIMED = sql.Reader("WHERE c.claim = %s AND c.state = 'sent' AND c.id IN ({marks}) ORDER BY c.id", c=NodeCommand)
 
 
 def command_done(public_id: str, ok: bool, detail: str, now: datetime) -> bool:
     """The agent confirmed. False when that was known already."""
-    state = _State.DONE if ok else _State.FAILED
     return bool(
-        NodeCommand.objects.filter(public_id=public_id, state__in=[_State.PENDING, _State.SENT]).update(
-            state=state, done_at=now, detail=detail[:300]
+        sql.execute(
+            "UPDATE scheduling_nodecommand SET state = %s, done_at = %s, detail = %s"
+            " WHERE public_id = %s AND state IN ('pending', 'sent')",
+            str(_State.DONE if ok else _State.FAILED),
+            now,
+            detail[:300],
+            public_id,
         )
     )
 
@@ -65,7 +77,11 @@ def close_commands(replica_ids: Iterable[int], ran: Iterable[int]) -> None:
 
     News of an end may overtake the confirmation of the start: those of `ran` had a process, so it was carried out.
     """
-    carried_out = Q(kind=_Kind.START, state=_State.SENT, replica_id__in=list(ran))
-    NodeCommand.objects.filter(replica_id__in=list(replica_ids), state__in=[_State.PENDING, _State.SENT]).update(
-        state=Case(When(carried_out, then=Value(_State.DONE)), default=Value(_State.OBSOLETE))
+    ids, carried_out = list(replica_ids), list(ran)
+    done = f"kind = 'start' AND state = 'sent' AND replica_id IN ({sql.marks(carried_out)})" if carried_out else "1 = 0"
+    sql.execute(
+        f"UPDATE scheduling_nodecommand SET state = CASE WHEN {done} THEN 'done' ELSE 'obsolete' END"
+        f" WHERE state IN ('pending', 'sent') AND replica_id IN ({sql.marks(ids)})",
+        *carried_out,
+        *ids,
     )

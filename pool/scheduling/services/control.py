@@ -31,7 +31,7 @@ def cancel_job(actor: Actor, job: Job) -> None:
             redirected = Job.objects.filter(pk=job.pk, state=JobState.STOPPING).update(stop_reason=StopReason.CANCEL)
             if not redirected:
                 raise Conflict(_("the job has already ended"), code="already_ended")
-        note(job, now, "cancelled", actor.label)
+        note(job.pk, now, "cancelled", actor.label)
         audit.record(actor, "job.cancel", job, tenant_id=job.tenant_id, before={"state": job.state})
         wake.scheduler([job.pk])
     job.refresh_from_db()
@@ -45,7 +45,7 @@ def requeue_job(actor: Actor, job: Job) -> None:
         before = job.state
         if not stop_job(job, StopReason.REQUEUE, now):
             raise Conflict(_("only a starting or running job can be requeued"), code="not_active")
-        note(job, now, "requeue_asked", actor.label)
+        note(job.pk, now, "requeue_asked", actor.label)
         audit.record(actor, "job.requeue", job, tenant_id=job.tenant_id, before={"state": before})
     job.refresh_from_db()
 
@@ -61,7 +61,7 @@ def retry_job(actor: Actor, job: Job) -> None:
         )
         if not moved:
             raise Conflict(_("only a failed, cancelled or expired job can be retried"), code="not_retryable")
-        note(job, now, "retried", actor.label)
+        note(job.pk, now, "retried", actor.label)
         audit.record(actor, "job.retry", job, tenant_id=job.tenant_id, before={"state": job.state})
         wake.scheduler([job.pk])
     job.refresh_from_db()
@@ -83,7 +83,7 @@ def set_priority(actor: Actor, job: Job, priority: int) -> None:
         before = job.priority
         if not Job.objects.filter(pk=job.pk).exclude(state__in=JOB_FINAL).update(priority=priority):
             raise Conflict(_("the job has already ended"), code="already_ended")
-        note(job, now, "priority", actor.label, before=before, after=priority)
+        note(job.pk, now, "priority", actor.label, before=before, after=priority)
         audit.record(
             actor,
             "job.priority",

@@ -3,8 +3,18 @@
 from datetime import datetime
 from typing import Any
 
-from pool.scheduling.models import Job, JobEvent
+import orjson
+
+from console.common import sql
 
 
-def note(job: Job, at: datetime, kind: str, actor_label: str = "", **params: Any) -> None:
-    JobEvent.objects.create(job=job, at=at, kind=kind, params=params, actor_label=actor_label)
+def note(job_id: int, at: datetime, kind: str, actor_label: str = "", **params: Any) -> None:
+    """Appends a line to the job's timeline, in the transaction of what it tells of."""
+    sql.execute(
+        "INSERT INTO scheduling_jobevent (job_id, at, kind, params, actor_label) VALUES (%s, %s, %s, %s, %s)",
+        job_id,
+        at,
+        kind,
+        orjson.dumps(params, default=str).decode(),
+        actor_label,
+    )

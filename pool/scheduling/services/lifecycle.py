@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from console.audit import services as audit
+from console.common import sql
 from console.common.actor import system
-from pool.scheduling.models import Attempt, Job, JobState, Replica, ReplicaState
+from pool.scheduling.models import Job, Replica, ReplicaState
 from pool.scheduling.services.events import note
-from pool.scheduling.services.release import end_replicas, lock_attempt
+from pool.scheduling.services.release import Member, end_replicas, lock_attempt, read_member
 from pool.scheduling.states import REPLICA_FINAL
 
 _RESULTS = {
@@ -23,15 +24,17 @@ _NODE = system("node control")
 def replica_started(public_id: str, *, received_at: datetime, age_us: int = 0) -> bool:
     """The process runs since `age_us` microseconds (by the node's monotonic clock). False: old news."""
     with transaction.atomic():
-        replica = Replica.objects.select_related("job", "attempt").filter(public_id=public_id).first()
+        replica = read_member(public_id)
         if replica is None:
             return False
         at = _true_time(received_at, age_us, replica.assigned_at)
-        moved = Replica.objects.filter(pk=replica.pk, state=ReplicaState.ASSIGNED).update(
-            state=ReplicaState.RUNNING, started_at=at
+        moved = sql.execute(
+            "UPDATE scheduling_replica SET state = 'running', started_at = %s WHERE id = %s AND state = 'assigned'",
+            at,
+            replica.pk,
         )
         if moved:
-            _job_runs(replica.job, replica.attempt, at)
+            _job_runs(replica, at)
         return bool(moved)
 
 
@@ -50,7 +53,7 @@ def replica_ended(
     neither a skewed clock nor late news changes the bill. False: it had ended already.
     """
     with transaction.atomic():
-        replica = Replica.objects.select_related("job", "attempt").filter(public_id=public_id).first()
+        replica = read_member(public_id)
         if replica is None or replica.state in REPLICA_FINAL:
             return False
         at = _true_time(received_at, age_us, replica.started_at or replica.assigned_at)
@@ -62,11 +65,11 @@ def replicas_lost(node_id: int, *, last_proof_at: datetime, now: datetime, reaso
     """The node gave no proof of life for a whole lease: the clock stops at the last one. Returns how many."""
     lost = 0
     live = Replica.objects.filter(node_id=node_id).exclude(state__in=REPLICA_FINAL)
-    for replica in live.select_related("job", "attempt").order_by("pk"):
+    for replica in live.select_related("job").order_by("pk"):
         with transaction.atomic():
             at = max(last_proof_at, replica.assigned_at)
-            if end_replicas([replica], ReplicaState.LOST, min(at, now), now, reason):
-                note(replica.job, now, "replica_lost", rank=replica.rank, reason=reason)
+            if end_replicas([Member.of(replica)], ReplicaState.LOST, min(at, now), now, reason):
+                note(replica.job_id, now, "replica_lost", rank=replica.rank, reason=reason)
                 audit.record(_NODE, "replica.lost", replica, tenant_id=replica.job.tenant_id, after={"reason": reason})
                 lost += 1
     return lost
@@ -77,15 +80,26 @@ def _true_time(received_at: datetime, age_us: int, floor: datetime) -> datetime:
     return max(floor, received_at - timedelta(microseconds=max(0, age_us)))
 
 
-def _job_runs(job: Job, attempt: Attempt, at: datetime) -> None:
+_JOB = sql.Reader("WHERE j.id = %s", j=Job)
+
+
+def _job_runs(replica: Member, at: datetime) -> None:
     """Starting -> running once every replica of the attempt runs; the maximum duration counts from there."""
-    lock_attempt(attempt)
-    if Replica.objects.filter(attempt=attempt, state=ReplicaState.ASSIGNED).exists():
+    lock_attempt(replica.attempt_id)
+    if sql.fetch(
+        "SELECT id FROM scheduling_replica WHERE attempt_id = %s AND state = 'assigned' LIMIT 1", replica.attempt_id
+    ):
         return
-    deadline = at + job.max_duration if job.max_duration else None
-    moved = Job.objects.filter(pk=job.pk, state=JobState.STARTING).update(
-        state=JobState.RUNNING, started_at=at, deadline_at=deadline
+    job: Job = _JOB(replica.job_id)[0][0]
+    moved = sql.execute(
+        "UPDATE scheduling_job SET state = 'running', started_at = %s, deadline_at = %s"
+        " WHERE id = %s AND state = 'starting'",
+        at,
+        at + job.max_duration if job.max_duration else None,
+        replica.job_id,
     )
     if moved:
-        Attempt.objects.filter(pk=attempt.pk).update(started_at=at)
-        note(job, at, "started", attempt=attempt.number)
+        number = sql.fetch(
+            "UPDATE scheduling_attempt SET started_at = %s WHERE id = %s RETURNING number", at, replica.attempt_id
+        )
+        note(replica.job_id, at, "started", attempt=number[0][0])

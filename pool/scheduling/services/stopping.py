@@ -10,7 +10,7 @@ from pool.scheduling import wake
 from pool.scheduling.models import Job, JobState, NodeCommand, Replica, ReplicaState
 from pool.scheduling.services.commands import new_command, withdraw_start
 from pool.scheduling.services.events import note
-from pool.scheduling.services.release import end_replicas
+from pool.scheduling.services.release import Member, end_replicas
 from pool.scheduling.states import REPLICA_FINAL, StopReason
 
 GRACE_S = 10
@@ -60,7 +60,7 @@ def stop_replicas(job: Job, replicas: list[Replica], reason: StopReason, now: da
     )
     wake.gateways(replica.node_id for replica in told)
     if withdrawn:
-        end_replicas(withdrawn, ReplicaState.STOPPED, now, now, "never started")
+        end_replicas([Member.of(replica) for replica in withdrawn], ReplicaState.STOPPED, now, now, "never started")
 
 
 def expire_jobs(now: datetime, actor: Actor | None = None) -> int:
@@ -71,7 +71,7 @@ def expire_jobs(now: datetime, actor: Actor | None = None) -> int:
     for job in due.order_by("deadline_at")[:200]:
         with transaction.atomic():
             if stop_job(job, StopReason.EXPIRE, now):
-                note(job, now, "expired", actor.label)
+                note(job.pk, now, "expired", actor.label)
                 audit.record(actor, "job.expire", job, tenant_id=job.tenant_id)
                 stopped += 1
     return stopped

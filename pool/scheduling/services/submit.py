@@ -1,10 +1,11 @@
 """Submitting work."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
@@ -17,13 +18,13 @@ from pool.scheduling.models import Job, JobEvent, JobRole, Queue
 from pool.scheduling.places import Place, resolve
 from pool.scheduling.spec import JobSpec, canonical, parse_job
 
-Also = Callable[[Job], None]  # a write that stands or falls with the job: the stored answer of a request
+Also = Callable[[Job], Model]  # a row that stands or falls with the job: the stored answer of a request
 
 
 def submit_job(actor: Actor, spec: dict[str, Any], also: Also | None = None) -> Job:
     """Checks everything, then stores job, roles, event and audit entry together and wakes the scheduler.
 
-    `also` runs in that transaction; the checks run before it, for they may take longer than a writer should wait.
+    All that can be is made ready before the transaction: whoever holds the database's lock must not be thinking.
     Raises InvalidInput naming each wrong field; nothing is stored then.
     """
     return store_job(actor, parse_job(spec), also=also)
@@ -36,26 +37,29 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     place = resolve(actor, spec)
     admission.check(spec, place.tenant)
     now = clock.now()
+    job = _job_row(actor, spec, place, now, cloned_from)
+    event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
+    entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
+    rows: list[Sequence[Model]] = [[job], _role_rows(job, spec), [event], [also(job)] if also else []]
     with transaction.atomic():
         _check_open(place.queue)
-        job = _job_row(actor, spec, place, now, cloned_from)
-        event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
-        after = {"name": job.name, "spec": job.spec}
-        entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, after)
-        bulk.insert([job], _role_rows(job, spec), [event], audit.prepare(actor, [entry]))
-        if also:
-            also(job)
+        bulk.insert(*rows, audit.prepare(actor, [entry]))
         wake.scheduler([job.pk])
     return job
 
 
 def _check_open(queue: Queue) -> None:
     """Inside the transaction, so that a job never enters a queue that was closed meanwhile."""
-    states = Queue.objects.filter(pk=queue.pk).values_list("state", "tenant__state").first()
+    with connection.cursor() as cursor:
+        cursor.execute(_STATES, [queue.pk])
+        states = cursor.fetchone()
     if states is None or states[1] != Tenant.State.ACTIVE:
         raise InvalidInput([FieldError("tenant", _("is not active: it takes no new work"))])
     if states[0] == Queue.State.CLOSED:
         raise InvalidInput([FieldError("queue", _("is closed: it takes no new work"))])
+
+
+_STATES = "SELECT q.state, t.state FROM scheduling_queue q JOIN tenants_tenant t ON t.id = q.tenant_id WHERE q.id = %s"
 
 
 def _job_row(actor: Actor, spec: JobSpec, place: Place, now: datetime, cloned_from: Job | None) -> Job:
