@@ -72,13 +72,8 @@ class WaitingList:
             for job in _read(wanted[start : start + 500]):
                 self.jobs[job.pk] = job
         self._sorted = None
-        if any(self._may_be_stale(self.jobs[pk].queue_id) for pk in wanted if pk in self.jobs):
+        if any(self.jobs[pk].queue_id not in self.queues for pk in wanted if pk in self.jobs):
             self.load_queues()
-
-    def _may_be_stale(self, queue_id: int) -> bool:
-        """A new queue; or one known as held, whose jobs are named because it has been released."""
-        known = self.queues.get(queue_id)
-        return known is None or known.state == Queue.State.HELD
 
     def reconcile(self) -> None:
         """Compare with all queued jobs: what is missing is loaded, what has gone is dropped."""

@@ -5,6 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+import orjson
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -61,10 +62,25 @@ def test_what_waits_in_a_released_queue_starts_at_once(
     assert states(*jobs) == [JobState.QUEUED, JobState.QUEUED]
     with django_capture_on_commit_callbacks(execute=True):
         set_queue_state(actors.owner_a, queue, "open")
-    assert sent == [("wake", sorted(job.pk for job in jobs), [])]
-    _, job_ids, node_ids = sent[0]
-    scheduler.react(job_ids, node_ids)
+    assert sent == [("scheduler", b"[[],[],true]")]
+    scheduler.react(*orjson.loads(sent[0][1]))
     assert states(*jobs) == [JobState.STARTING, JobState.STARTING]
+
+
+def test_a_hold_counts_at_once(
+    actors: Actors, queue: Queue, sent: Sent, django_capture_on_commit_callbacks: Any
+) -> None:
+    factories.make_node(devices=2)
+    epoch = lease.acquire(lease_name(), "test", timedelta(hours=1), clock.now())
+    assert epoch is not None
+    scheduler = Scheduler(epoch)
+    scheduler.sweep()
+    with django_capture_on_commit_callbacks(execute=True):
+        set_queue_state(actors.owner_a, queue, "held")
+    scheduler.react(*orjson.loads(sent[0][1]))
+    job = submit(actors)
+    scheduler.react([job.pk], [])
+    assert states(job) == [JobState.QUEUED]
 
 
 def test_a_hold_takes_jobs_and_a_closed_queue_takes_none(actors: Actors, queue: Queue) -> None:
@@ -86,7 +102,7 @@ def test_each_change_is_audited_once_and_the_same_state_is_no_change(
     assert (entry.object_id, entry.tenant_id) == (queue.public_id, queue.tenant_id)
     said = json.loads(entry.text)
     assert (said["before"], said["after"]) == ({"state": "open"}, {"state": "held", "reason": "full moon"})
-    assert not sent  # nothing is woken by a hold
+    assert len(sent) == 1
 
 
 @pytest.mark.parametrize("who", EVERYBODY_ELSE)

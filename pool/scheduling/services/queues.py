@@ -12,9 +12,8 @@ from console.common.actor import Actor, TenantRole
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Tenant
 from pool.scheduling import wake
-from pool.scheduling.models import Job, JobState, Queue
+from pool.scheduling.models import Queue
 
-MOST_WOKEN = 1000  # waiting jobs named in one message; the sweep a second later finds any further ones
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MOST_BP = 10**12
 _MOST_JOBS = 2**31 - 1
@@ -62,8 +61,8 @@ def create_queue(actor: Actor, tenant: Tenant, name: str, limits: QueueLimits = 
 def set_queue_state(actor: Actor, queue: Queue, state: str, reason: str = "") -> Queue:
     """Open, held (takes jobs, starts none) or closed (takes none; what waits in it still starts).
 
-    What waits in a queue that is opened is tried at once. A hold counts from the scheduler's next sweep on, a second
-    later at most; what runs goes on. The same state again is no change. Raises NotAllowed, InvalidInput, Conflict.
+    The scheduler reads it at once: what waits in a queue that is opened is tried, a held one starts nothing more; what
+    runs goes on. The same state again is no change. Raises NotAllowed, InvalidInput, Conflict.
     """
     if not may_manage(actor, queue.tenant_id):
         raise NotAllowed(_("queues are held and released by operators and by owners of the tenant"))
@@ -76,8 +75,7 @@ def set_queue_state(actor: Actor, queue: Queue, state: str, reason: str = "") ->
                 raise Conflict(_("somebody else changed the queue at this moment; look again"), code="changed")
             after = {"state": state, "reason": " ".join(reason.split())[:200]}
             audit.record(actor, "queue.state", queue, tenant_id=queue.tenant_id, before={"state": before}, after=after)
-            if before == Queue.State.HELD:
-                wake.scheduler(_waiting_in(queue))
+            wake.scheduler(queues=True)
     queue.refresh_from_db(fields=["state"])
     return queue
 
@@ -86,12 +84,6 @@ def may_manage(actor: Actor, tenant_id: int) -> bool:
     """Operators, and owners of the tenant; a token needs the scope jobs:write."""
     owns = actor.tenants.get(tenant_id) is TenantRole.OWNER
     return (actor.is_operator or owns) and actor.has_scope("jobs:write")
-
-
-def _waiting_in(queue: Queue) -> list[int]:
-    """In the order in which they are tried."""
-    jobs = Job.objects.filter(queue=queue, state=JobState.QUEUED).order_by("-priority", "queued_at", "pk")
-    return list(jobs.values_list("pk", flat=True)[:MOST_WOKEN])
 
 
 def _wrong_name(name: object) -> list[FieldError]:
