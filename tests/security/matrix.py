@@ -20,6 +20,7 @@ from tests.security.rules import (
     OWN,
     PRICE_CHANGE,
     QUEUE_CHANGE,
+    QUEUE_CREATE,
     SUBMIT,
     SUBMITTER,
     TOKEN_REVOKE,
@@ -112,6 +113,7 @@ ROWS: Final[list[Row]] = [
     Row(WORK_CHANGE, "POST", "api/v1/jobs/<str:public_id>/clone", 201, {"name": "walk-again"}),
     Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/state", 302, {"state": "held"}),
     *(Row(QUEUE_CHANGE, "POST", f"api/v1/queues/<str:public_id>/{act}") for act in ("hold", "release", "close")),
+    Row(QUEUE_CREATE, "POST", "api/v1/queues", 201, {"tenant": "aurora", "name": "walk"}, hidden=422),
     Row(SUBMITTER, "GET", "jobs/submit/"),
     Row(SUBMIT, "POST", "jobs/submit/", 302, _FORM, hidden=422),
     Row(SUBMIT, "POST", "jobs/submit/check/", 200, _FORM, hidden=200),  # a part of the form, with its errors in it

@@ -51,6 +51,11 @@ QUEUE_CHANGE = Rule(
     frozenset({"owner", "operator"}),
     WORK.hidden,
 )
+QUEUE_CREATE = Rule(
+    "Queues are added to a tenant by its owners, and by operators. To a stranger no such tenant exists.",
+    QUEUE_CHANGE.may,
+    _STRANGE,
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,

@@ -7,11 +7,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.common.api.views import ApiView, ListView
+from console.common.api.views import ApiView, ListView, idempotent
 from console.common.errors import NotFound
 from console.common.exports import Column
 from pool.scheduling import queries
 from pool.scheduling.api.filters import AllocationFilters, QueueFilters, narrow_allocations
+from pool.scheduling.api.queue_states import QueueRequest, create
 from pool.scheduling.api.rows import AllocationRow, QueueRow
 from pool.scheduling.models import Allocation, Queue
 
@@ -87,6 +88,12 @@ class Queues(ListView):
         if "state" in wanted:
             rows = rows.filter(state=wanted["state"])
         return rows.select_related("tenant", "parent")
+
+    @extend_schema(request=QueueRequest, responses={201: QueueRow}, operation_id="queues_create")
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Add a queue to a tenant. Operators and owners of the tenant."""
+        return create(self.actor, self.sent)
 
 
 class QueuePage(ApiView):

@@ -1,14 +1,19 @@
-"""What one does to a queue: hold, release, close. Each is a POST that happens once."""
+"""What one does to a queue: make, hold, release, close. Each is a POST that happens once."""
 
+from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.common.actor import Actor
 from console.common.api import params
 from console.common.api.views import ApiView, idempotent
+from console.common.errors import FieldError, InvalidInput
+from console.tenants.queries import tenants_for
 from pool.scheduling import queries, services
 from pool.scheduling.api.rows import QueueRow
 from pool.scheduling.models import Queue
@@ -16,6 +21,31 @@ from pool.scheduling.models import Queue
 
 class QueueChange(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=200)
+
+
+class QueueRequest(serializers.Serializer[Any]):
+    """Only operators set what weighs the queue against others: quota, over-quota weight and priority."""
+
+    tenant = serializers.CharField(max_length=64, help_text="slug")
+    name = serializers.CharField(max_length=64, help_text="letters, digits, hyphens and underscores")
+    limit_share_bp = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="held at once, in basis points of a card; null: none"
+    )
+    limit_running_jobs = serializers.IntegerField(required=False, allow_null=True, default=None)
+    quota_share_bp = serializers.IntegerField(required=False, default=0)
+    over_quota_weight = serializers.DecimalField(8, 3, required=False, default=Decimal(1))
+    priority = serializers.IntegerField(required=False, default=0)
+
+
+def create(actor: Actor, sent: dict[str, Any]) -> Response:
+    """201 with the new queue. Another's tenant reads like one that does not exist."""
+    given = params.body(QueueRequest, sent)
+    tenant = tenants_for(actor).filter(slug=given.pop("tenant")).first()
+    if tenant is None:
+        raise InvalidInput([FieldError("tenant", _("is not a tenant of yours"))])
+    made = services.create_queue(actor, tenant, given.pop("name"), services.QueueLimits(**given))
+    row = QueueRow(queries.queue_for(actor, made.public_id)).data
+    return Response(row, status=201, headers={"Location": f"/api/v1/queues/{made.public_id}"})
 
 
 class _QueueState(ApiView):
