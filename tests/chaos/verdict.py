@@ -38,7 +38,14 @@ def snapshot(promised: set[str]) -> list[str]:
     with transaction.atomic():
         if connection.vendor == "postgresql":
             connection.cursor().execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        return [*double_use_now(), *double_use_ever(), *torn_gangs(), *broken_intervals(), *lost_jobs(promised)]
+        return [
+            *double_use_now(),
+            *double_use_ever(),
+            *torn_gangs(),
+            *broken_intervals(),
+            *unwritten_outages(),
+            *lost_jobs(promised),
+        ]
 
 
 def double_use_now() -> Iterator[str]:
@@ -100,6 +107,14 @@ def torn_gangs() -> Iterator[str]:
             yield f"I2 job {job.public_id} is starting with {job.holding} of {job.min_member}"
         if job.state in {JobState.QUEUED, *JOB_FINAL} and job.live:
             yield f"I2 job {job.public_id} is {job.state} with {job.live} replicas alive"
+
+
+def unwritten_outages() -> Iterator[str]:
+    """I3: whatever is out of use has an open outage since then, and nothing else has."""
+    from pool.inventory.outages import of_devices, of_nodes
+
+    for row in (*of_nodes(), *of_devices()):
+        yield f"I3 {row.table} {row.public_id}: {row.kind}, and its history says otherwise"
 
 
 def broken_intervals() -> Iterator[str]:
