@@ -130,7 +130,7 @@ def _converter(field: "models.Field[Any, Any]") -> Convert | None:
     if isinstance(field, models.JSONField):
         return lambda value: orjson.dumps(value).decode()
     if isinstance(field, models.DateTimeField):
-        return connection.ops.adapt_datetimefield_value
+        return _adapted_sqlite if connection.vendor == "sqlite" else None
     if isinstance(field, models.CharField | models.TextField):
         return str  # members of TextChoices too
     if isinstance(field, models.IntegerField):
@@ -138,6 +138,12 @@ def _converter(field: "models.Field[Any, Any]") -> Convert | None:
     if field.is_relation or isinstance(field, models.BooleanField | models.AutoField):
         return None
     return lambda value: field.get_db_prep_save(value, connection)
+
+
+@lru_cache(maxsize=256)
+def _adapted_sqlite(value: datetime) -> Any:
+    """The rows of one transaction share few times, and adapting one takes longer than storing it."""
+    return connection.ops.adapt_datetimefield_value(value)
 
 
 def _values(row: models.Model, columns: Sequence[Column]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import uvicorn
 from django.urls import resolve
 
 from console.asgi import application
+from console.common import memory
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,6 +28,7 @@ def main() -> None:
     sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
     # the first visitor should not wait for all pages to be imported
     resolve("/healthz")
+    memory.settle()
     while given.gate and not given.gate.exists():
         time.sleep(0.02)
     uvicorn.run(

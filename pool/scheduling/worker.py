@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from console.common import clock, ids, lease
+from console.common import clock, ids, lease, memory
 from pool.scheduling import wake
 from pool.scheduling.figures import Publisher
 from pool.scheduling.scheduler import Scheduler, lease_name
@@ -51,6 +51,7 @@ class SchedulerLoop:
         self.holder, self.epoch, self.stop = holder, epoch, stop
         self.scheduler = Scheduler(epoch)
         self.figures = Publisher()
+        memory.settle()
 
     def run(self) -> None:
         """Until told to stop. Raises Fenced when the lease went to another."""

@@ -8,7 +8,7 @@ next one the moment the lock is free. Whoever writes without it (the sqlite3 she
 import fcntl
 import os
 import sqlite3
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -89,6 +89,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         cursor: Cursor = self.connection.cursor(factory=Cursor)
         cursor.turn = self._turn
         return cursor
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Keeps all writers waiting; for work on the database that is no transaction."""
+        self.ensure_connection()
+        return self._turn or nullcontext()
 
     def _start_transaction_under_autocommit(self) -> None:
         turn = self._turn

@@ -29,7 +29,7 @@ from pool.nodes.services import Knock, close_session, take_times
 log = structlog.get_logger(__name__)
 ROUND_S = 1.0
 STATS_S = 60.0
-CHECKPOINT_S = 60.0
+CHECKPOINT_S = 10.0
 
 
 class Gateway:
@@ -197,8 +197,7 @@ class Gateway:
             self.delivery.wake(node_ids)
 
     async def _keep_log_short(self) -> None:
-        """Moves SQLite's write-ahead log into the database in a thread where nobody waits for it: otherwise some
-        commit of ours pays for it. Not often: the first write after each time waits for the disk as well."""
+        """In a thread where nobody waits for it: otherwise some commit of ours would pay for it."""
         while await self.keeper.run(checkpoint):
             await asyncio.sleep(CHECKPOINT_S)
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from console.common import memory
 from pool.nodes.gateway.server import Gateway
 from pool.nodes.options import from_settings
 
@@ -32,6 +33,7 @@ class Command(BaseCommand):
 
 async def _serve(*, frames: bool) -> None:
     sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
+    memory.settle()
     gateway = Gateway(from_settings(), settings.REDIS_URL, frames=frames)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, gateway.stop)
