@@ -45,6 +45,7 @@ class Outages:
     def __init__(self, start: datetime, end: datetime) -> None:
         self._of_node: dict[int, list[Span]] = defaultdict(list)
         self._of_device: dict[int, list[Span]] = defaultdict(list)
+        self._flat: dict[tuple[int, int], list[Span]] = {}
         touching = Q(started_at__lt=end) & (Q(ended_at__isnull=True) | Q(ended_at__gt=start))
         rows = Outage.objects.filter(touching).values_list("node_id", "device_id", "kind", "started_at", "ended_at")
         for node_id, device_id, kind, started_at, ended_at in rows.iterator(chunk_size=5000):
@@ -55,8 +56,21 @@ class Outages:
 
     def of(self, node_id: int, device_id: int, born: int) -> list[Span]:
         """Of one card, from microsecond `born` of the window on: in order, apart, and none without length."""
-        found = [*self._of_node.get(node_id, ()), *self._of_device.get(device_id, ())]
-        return flatten(span._replace(begin=max(span.begin, born)) for span in found) if found else []
+        own = self._of_device.get(device_id)
+        if own is None:  # as every other card of the node
+            return self._whole_node(node_id, born)
+        return _from([*self._of_node.get(node_id, ()), *own], born)
+
+    def _whole_node(self, node_id: int, born: int) -> list[Span]:
+        if node_id not in self._of_node:
+            return []
+        if (node_id, born) not in self._flat:
+            self._flat[node_id, born] = _from(self._of_node[node_id], born)
+        return self._flat[node_id, born]
+
+
+def _from(spans: Iterable[Span], born: int) -> list[Span]:
+    return flatten(span._replace(begin=max(span.begin, born)) for span in spans)
 
 
 def flatten(spans: Iterable[Span]) -> list[Span]:

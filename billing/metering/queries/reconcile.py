@@ -189,19 +189,24 @@ def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datet
     first = dict(Interval.objects.values_list("device__node_id").annotate(first=Min("started_at")))
     outages, length = Outages(start, end), microseconds(start, end)
     found: dict[int, list[Span]] = {}
+    totals: dict[Group, _Amounts] = defaultdict(_Amounts)  # whole numbers: a Fraction a card would be slow
     rows = Device.objects.values_list("pk", "node_id", "node__created_at", "node__site__name", "model__name")
     for pk, node_id, created_at, site, model in rows.iterator(chunk_size=5000):
         born = max(0, microseconds(start, min(created_at, first.get(node_id, created_at))))
         group = _group(groups, site, model)
         group.devices += 1
-        spans = outages.of(node_id, pk, born)
-        out = within(spans, 0, length)
-        for balance in (group.compute, group.memory):
-            balance.capacity += max(0, length - born)
-            balance.down += out.down
-            balance.unusable += out.unusable
-        if spans:
+        total = totals[site, model]
+        total.held += max(0, length - born)
+        if spans := outages.of(node_id, pk, born):
             found[pk] = spans
+            out = within(spans, 0, length)
+            total.down += out.down
+            total.unusable += out.unusable
+    for key, total in totals.items():
+        for balance in (groups[key].compute, groups[key].memory):
+            balance.capacity += total.held
+            balance.down += total.down
+            balance.unusable += total.unusable
     return found
 
 
