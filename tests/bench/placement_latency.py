@@ -244,8 +244,9 @@ def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> flo
     from pool.scheduling import services
     from pool.scheduling.models import Queue
 
-    Queue.objects.filter(public_id=stack.queue).update(state="held")
-    time.sleep(2.5)  # the scheduler reads queues once a second
+    queue = Queue.objects.get(public_id=stack.queue)
+    services.set_queue_state(system("bench"), queue, Queue.State.HELD)
+    time.sleep(1)
     spec = {"tenant": "bench", "command": ["x"], "gpus": 1, "environment": {"WEIR_SIM_SECONDS": "5"}}
     for index in range(count):
         services.submit_job(system("bench"), {**spec, "name": f"bulk-{index}", **SHAPES[index % len(SHAPES)]})
@@ -254,12 +255,11 @@ def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> flo
     if placed:
         raise SystemExit(f"{len(placed)} jobs started from a held queue")
     released = time.perf_counter()
-    Queue.objects.filter(public_id=stack.queue).update(state="open")
+    services.set_queue_state(system("bench"), queue, Queue.State.OPEN)
     wait_for(lambda: sum(name.startswith("bulk-") for name in observer.placed) >= count, 60)
     times = [at for name, at in observer.placed.items() if name.startswith("bulk-")]
-    # the release itself waits for the next look at the queues; what counts is from the first placement's pass on
     print(f"  first placed {min(times) - released:6.3f} s after the release, last {max(times) - released:6.3f} s")
-    return max(times) - min(times)
+    return max(times) - released
 
 
 def main() -> None:
