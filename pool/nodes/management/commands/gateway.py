@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from typing import Any
 
+import uvloop
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -23,7 +24,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            asyncio.run(_serve(frames=not options["no_frames"]))
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_serve(frames=not options["no_frames"]))
         except ssl.SSLError as error:
             raise CommandError(f"gateway: the TLS certificate or key does not work: {error}") from None
         except OSError as error:
