@@ -111,20 +111,41 @@ class Observer(threading.Thread):
         self.stopping = False
 
     def run(self) -> None:
-        last_job = last_attempt = 0
-        names: dict[int, str] = {}
         connection = session()
+        jobs, attempts = (
+            Newest(connection, "scheduling_job", "name"),
+            Newest(connection, "scheduling_attempt", "job_id"),
+        )
+        names: dict[int, str] = {}
+        early: list[tuple[int, float]] = []
         while not self.stopping:
             now = time.perf_counter()
-            for pk, name in connection.execute(f"SELECT id, name FROM scheduling_job WHERE id > {last_job}").fetchall():
+            for pk, name in jobs.look():
                 names[pk] = name
                 self.jobs[name] = now
-                last_job = max(last_job, pk)
-            looked = connection.execute(f"SELECT id, job_id FROM scheduling_attempt WHERE id > {last_attempt}")
-            for pk, job in looked.fetchall():
-                self.placed.setdefault(names.get(job, str(job)), now)
-                last_attempt = max(last_attempt, pk)
+            early += [(job, now) for _, job in attempts.look()]  # a job may be placed between the two looks
+            for job, at in early:
+                if job in names:
+                    self.placed.setdefault(names[job], at)
+            early = [(job, at) for job, at in early if job not in names]
             time.sleep(0.001)
+
+
+class Newest:
+    """Rows of a table that have appeared since the last look; those of PostgreSQL appear in no certain order."""
+
+    def __init__(self, connection: Any, table: str, column: str) -> None:
+        self.connection, self.table, self.column = connection, table, column
+        self.known = {pk for (pk,) in connection.execute(f"SELECT id FROM {table}").fetchall()}
+        self.last = max(self.known, default=0)
+
+    def look(self) -> list[tuple[int, Any]]:
+        after = self.last - 300
+        found = self.connection.execute(f"SELECT id, {self.column} FROM {self.table} WHERE id > {after}").fetchall()
+        fresh = [row for row in found if row[0] not in self.known]
+        self.known.update(pk for pk, _ in fresh)
+        self.last = max([self.last, *(pk for pk, _ in fresh)])
+        return fresh
 
 
 def session() -> Any:
@@ -238,6 +259,9 @@ def browse(stack: Stack, count: int, stop: threading.Event) -> list[int]:
     return frames
 
 
+BULK = f"{os.getpid()}-bulk"
+
+
 def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> float:
     """Seconds from the release of a held queue until `count` jobs are placed durably."""
     from console.common.actor import system
@@ -249,15 +273,15 @@ def release_thousand(stack: Stack, observer: Observer, count: int = 1000) -> flo
     time.sleep(1)
     spec = {"tenant": "bench", "command": ["x"], "gpus": 1, "environment": {"WEIR_SIM_SECONDS": "5"}}
     for index in range(count):
-        services.submit_job(system("bench"), {**spec, "name": f"bulk-{index}", **SHAPES[index % len(SHAPES)]})
+        services.submit_job(system("bench"), {**spec, "name": f"{BULK}-{index}", **SHAPES[index % len(SHAPES)]})
     time.sleep(2.5)
-    placed = [name for name in observer.placed if name.startswith("bulk-")]
+    placed = [name for name in observer.placed if name.startswith(BULK)]
     if placed:
         raise SystemExit(f"{len(placed)} jobs started from a held queue")
     released = time.perf_counter()
     services.set_queue_state(system("bench"), queue, Queue.State.OPEN)
-    wait_for(lambda: sum(name.startswith("bulk-") for name in observer.placed) >= count, 60)
-    times = [at for name, at in observer.placed.items() if name.startswith("bulk-")]
+    wait_for(lambda: sum(name.startswith(BULK) for name in observer.placed) >= count, 60)
+    times = [at for name, at in observer.placed.items() if name.startswith(BULK)]
     print(f"  first placed {min(times) - released:6.3f} s after the release, last {max(times) - released:6.3f} s")
     return max(times) - released
 
@@ -294,10 +318,11 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     frames = browse(stack, given.browsers, stop)
     observer = Observer()
     observer.start()
-    load(stack, 5, 3, "warm")
+    run = f"{os.getpid()}-"  # a database may hold jobs of an earlier run
+    load(stack, 5, 3, f"{run}warm")
     print("LOADING", flush=True)
     before, began = cpu_seconds(), time.perf_counter()
-    sent = load(stack, given.rate, given.seconds, "load")
+    sent = load(stack, given.rate, given.seconds, f"{run}load")
     after, loaded = cpu_seconds(), time.perf_counter() - began
     wait_for(lambda: all(name in observer.placed for name in sent), 30)
     took = time.perf_counter() - began
