@@ -12,12 +12,12 @@ from django.test import Client
 from console.audit.services import record
 from tests import factories
 from tests.conftest import Actors
-from tests.security.matrix import MATRIX
+from tests.security.matrix import ROUTES
 from tests.security.world import make_world
 
 NAMES = ['=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(1)", "\tx", "\rx", "＝1"]
 RISKY = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-EXPORTS = [route for route, rows in MATRIX.items() if "export" in route and "GET" in rows and "<" not in route]
+EXPORTS = [route for route, methods in ROUTES.items() if "export" in route and "GET" in methods and "<" not in route]
 API = [f"api/v1/{name}" for name in ("jobs", "allocations", "queues", "nodes", "devices", "usage", "invoices")]
 LISTS = [*EXPORTS, *API, "api/v1/prices", "api/v1/tokens", "api/v1/projects", "audit/", "nodes/"]
 
