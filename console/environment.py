@@ -80,7 +80,12 @@ def database(folder: Path) -> dict[str, Any]:
         "PORT": str(parts.port or ""),
         # persistent connections pile up under ASGI; psycopg's pool does not
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": int(os.environ.get("WEIR_DB_POOL", "8"))}},
+        "OPTIONS": {
+            "pool": {"min_size": 1, "max_size": int(os.environ.get("WEIR_DB_POOL", "8"))},
+            # a statement that a connection has run before is not planned again, which takes longer than most take to run
+            "server_side_binding": True,
+            "prepare_threshold": 3,
+        },
     }
 
 

@@ -41,10 +41,10 @@ def test_the_hourly_sweep_finds_recent_ends_and_the_daily_one_all(price: Price, 
 def test_out_of_time_it_goes_on_in_another_message(price: Price, card: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[object, ...]] = []
     monkeypatch.setattr(tasks, "BUDGET_S", 0)
-    monkeypatch.setattr(tasks.sweep, "delay", lambda *args: sent.append(args))
+    monkeypatch.setattr(tasks, "send", lambda task, *args, expires: sent.append((task.name, *args)))
     build.interval(card, build.job(factories.make_tenant()), T0, T0 + HOUR)
     tasks.sweep(full=True)
-    assert sent == [(True,)]
+    assert sent == [("billing.metering.tasks.sweep", True)]
     assert not UsageRecord.objects.exists()
 
 
@@ -56,7 +56,7 @@ def test_last_month_is_drafted_for_every_tenant_with_usage_and_once(
     for tenant in (a, b):
         build.interval(card, build.job(tenant), T0, T0 + HOUR)
     tasks.sweep(full=True)
-    monkeypatch.setattr(invoice_tasks.draft, "delay", invoice_tasks.draft)
+    monkeypatch.setattr(invoice_tasks, "send", lambda task, *args, expires: task(*args))
     for _ in range(2):
         invoice_tasks.draft_last_month()
     assert list(Invoice.objects.order_by("pk").values_list("tenant_id", "month", "total")) == [
