@@ -82,7 +82,7 @@ def database(folder: Path) -> dict[str, Any]:
         "CONN_MAX_AGE": 0,
         "OPTIONS": {
             "pool": {"min_size": 1, "max_size": int(os.environ.get("WEIR_DB_POOL", "8"))},
-            # a statement that a connection has run before is not planned again, which takes longer than most take to run
+            # what a connection has run before is not planned again: planning takes longer than running most of it
             "server_side_binding": True,
             "prepare_threshold": 3,
         },

@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db.models import QuerySet
 
+from console.common import sql
 from pool.engine.types import DeviceSpec, NodeSpec
 from pool.inventory.models import Device, Node
 
 
 def node_versions() -> dict[int, int]:
     """Node primary key -> version. Raised by triggers with every change that placement must know of."""
-    return dict(Node.objects.values_list("pk", "version"))
+    return dict(sql.fetch("SELECT id, version FROM inventory_node"))
 
 
 def node_specs(node_ids: Iterable[int] | None = None) -> dict[int, tuple[int, NodeSpec]]:

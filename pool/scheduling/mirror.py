@@ -45,11 +45,15 @@ class FleetMirror:
 
         Returns the nodes whose own description (not only what they hold) changed.
         """
+        return self.sync_nodes(self.changed())
+
+    def changed(self) -> set[int]:
+        """The nodes that `sync_nodes` has to read; nodes that are gone are dropped at once. One query."""
         versions = node_versions()
-        changed = {node for node, version in versions.items() if self.versions.get(node) != version}
         for node in self.versions.keys() - versions.keys():
             self._remove(node)
-        return self.sync_nodes(changed | (self.dirty & versions.keys()))
+        differing = {node for node, version in versions.items() if self.versions.get(node) != version}
+        return differing | (self.dirty & versions.keys())
 
     def sync_nodes(self, node_ids: Iterable[int]) -> set[int]:
         """Reload these nodes: what changed there is taken into the fleet. Returns like `sync`."""

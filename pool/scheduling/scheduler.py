@@ -5,7 +5,7 @@ finds the same work without them.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 import structlog
@@ -31,6 +31,7 @@ BATCH = 256  # decisions a commit, at most
 FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first job does not wait for the last
 LATER_S = 0.1  # the later ones share more
 RESYNC_S = 600.0
+PART = 8  # nodes that a sweep reads before it looks up: about three milliseconds
 _QUICK = Policy(explain=False)
 
 
@@ -46,15 +47,22 @@ class Scheduler:
         self.batch = BATCH
         self.resync()
 
-    def sweep(self) -> None:
-        """Everything from the database: node versions, queued jobs, durations, and a full pass."""
+    def sweep(self, between: Callable[[], None] = lambda: None) -> None:
+        """Everything from the database: node versions, queued jobs, durations, and a full pass.
+
+        `between` is called between its parts, so that a new job need not wait for all of them.
+        """
         now = self.clock()
         expire_jobs(now)
         if time.monotonic() - self.read_at > RESYNC_S:
             self.resync()
-        self.facts.forget(self.mirror.sync())
+        changed = sorted(self.mirror.changed())
+        for start in range(0, len(changed), PART):
+            self.facts.forget(self.mirror.sync_nodes(changed[start : start + PART]))
+            between()
         self.waiting.reconcile()
         self.run_pass(self.waiting)
+        between()
         self.explain()
 
     def resync(self) -> None:

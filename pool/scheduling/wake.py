@@ -52,19 +52,29 @@ def gateways(node_ids: Iterable[int]) -> None:
 
 def receive(seconds: float) -> Hints:
     """Waits at most so long for a first hint, and takes with it all that have come. Raises AWAY."""
-    client, name = valkey.client(_PATIENCE_S), hints_key()
-    first: Any = client.blpop([name], timeout=max(0.001, seconds))
+    first: Any = valkey.client(_PATIENCE_S).blpop([hints_key()], timeout=max(0.001, seconds))
     hints = Hints()
-    if first is None:
-        return hints
-    more: Any = client.lpop(name, _AT_ONCE)
-    for data in [first[1], *(more or [])]:
-        _read(hints, data)
+    if first is not None:
+        _read(hints, first[1])
+        _take(hints)
+    return hints
+
+
+def pending() -> Hints:
+    """What has come, without waiting. Raises AWAY."""
+    hints = Hints()
+    _take(hints)
     return hints
 
 
 def hints_key() -> str:
     return f"weir:wake:{settings.WEIR_CELL}"
+
+
+def _take(hints: Hints) -> None:
+    more: Any = valkey.client(_PATIENCE_S).lpop(hints_key(), _AT_ONCE)
+    for data in more or []:
+        _read(hints, data)
 
 
 def _read(hints: Hints, data: bytes) -> None:

@@ -62,7 +62,7 @@ class SchedulerLoop:
                 if time.monotonic() >= due:
                     due = time.monotonic() + SWEEP_S
                     self._renew()
-                    self.scheduler.sweep()
+                    self.scheduler.sweep(self._look_up)
                     self.figures.publish(self.scheduler.mirror.fleet)
                 elif hints:
                     self.scheduler.react(hints.jobs, hints.nodes, hints.queues)
@@ -73,6 +73,15 @@ class SchedulerLoop:
                 self.scheduler = Scheduler(self.epoch) if _reachable() else self.scheduler
                 self.stop.wait(0.2)
             hints = self._listen(due - time.monotonic())
+
+    def _look_up(self) -> None:
+        """Hints that came while a sweep goes on."""
+        try:
+            hints = wake.pending()
+        except wake.AWAY:
+            return
+        if hints:
+            self.scheduler.react(hints.jobs, hints.nodes, hints.queues)
 
     def _renew(self) -> None:
         ttl = timedelta(seconds=settings.WEIR_LEASE_SECONDS)
