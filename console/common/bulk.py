@@ -6,8 +6,10 @@ each table takes one prepared executemany.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import orjson
@@ -31,8 +33,8 @@ def insert(*groups: Sequence[models.Model]) -> None:
     with connection.cursor() as cursor:
         _number(cursor, filled)
         for group in filled:
-            statement, columns = _plan(type(group[0]), connection.vendor)
-            cursor.executemany(statement, [_values(row, columns) for row in group])
+            plan = _plan(type(group[0]), connection.vendor)
+            cursor.executemany(plan.statement, [_values(row, plan) for row in group])
     for group in filled:
         for row in group:
             row._state.adding, row._state.db = False, connection.alias
@@ -112,18 +114,40 @@ def _reserve_postgresql(cursor: Any, wanted: dict[str, int]) -> dict[str, list[i
     return keys
 
 
-Column = tuple[str, str, Convert | None]  # attribute, name of a foreign key's object or "", conversion
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How rows of a model become values: read all at once, then mend the few that the driver would not take."""
+
+    statement: str
+    read: Callable[[dict[str, Any]], tuple[Any, ...]]  # of a row's attributes, one a column
+    convert: tuple[tuple[int, Convert], ...]  # column -> what to do with a value that is not null
+    texts: tuple[int, ...]  # members of TextChoices are to be plain
+    numbers: tuple[int, ...]
+    relations: tuple[tuple[int, str], ...]  # foreign keys and the names of their objects
 
 
 @lru_cache(maxsize=64)
-def _plan(model: type[models.Model], vendor: str) -> tuple[str, tuple[Column, ...]]:
+def _plan(model: type[models.Model], vendor: str) -> Plan:
     fields = model._meta.concrete_fields
     quote = connection.ops.quote_name
     names = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
-    statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})"
-    columns = tuple((field.attname, field.name if field.is_relation else "", _converter(field)) for field in fields)
-    return statement, columns
+    convert, texts, numbers = [], [], []
+    for place, field in enumerate(fields):
+        if isinstance(field, models.CharField | models.TextField):
+            texts.append(place)
+        elif isinstance(field, models.IntegerField) and not isinstance(field, models.AutoField):
+            numbers.append(place)
+        elif (converter := _converter(field)) is not None:
+            convert.append((place, converter))
+    return Plan(
+        f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})",
+        itemgetter(*(field.attname for field in fields)),
+        tuple(convert),
+        tuple(texts),
+        tuple(numbers),
+        tuple((place, field.name) for place, field in enumerate(fields) if field.is_relation),
+    )
 
 
 def _converter(field: "models.Field[Any, Any]") -> Convert | None:
@@ -131,10 +155,6 @@ def _converter(field: "models.Field[Any, Any]") -> Convert | None:
         return lambda value: orjson.dumps(value).decode()
     if isinstance(field, models.DateTimeField):
         return _adapted_sqlite if connection.vendor == "sqlite" else None
-    if isinstance(field, models.CharField | models.TextField):
-        return str  # members of TextChoices too
-    if isinstance(field, models.IntegerField):
-        return int
     if field.is_relation or isinstance(field, models.BooleanField | models.AutoField):
         return None
     return lambda value: field.get_db_prep_save(value, connection)
@@ -146,12 +166,18 @@ def _adapted_sqlite(value: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(value)
 
 
-def _values(row: models.Model, columns: Sequence[Column]) -> tuple[Any, ...]:
-    facts, known = row.__dict__, row._state.fields_cache
-    values = []
-    for attribute, name, convert in columns:
-        value = facts[attribute]
-        if value is None and name and known.get(name) is not None:
-            value = known[name].pk  # it was unsaved when this row was made
-        values.append(value if convert is None or value is None else convert(value))
-    return tuple(values)
+def _values(row: models.Model, plan: Plan) -> list[Any]:
+    values = list(plan.read(row.__dict__))
+    for place, name in plan.relations:
+        if values[place] is None and (known := row._state.fields_cache.get(name)) is not None:
+            values[place] = known.pk  # it was unsaved when this row was made
+    for place in plan.texts:
+        if values[place].__class__ is not str and values[place] is not None:
+            values[place] = str(values[place])
+    for place in plan.numbers:
+        if values[place].__class__ is not int and values[place] is not None:
+            values[place] = int(values[place])
+    for place, convert in plan.convert:
+        if values[place] is not None:
+            values[place] = convert(values[place])
+    return values

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from http.client import HTTPMessage
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,12 @@ PROCESSES = {
 }
 
 
-def page(port: int, path: str) -> tuple[int, dict[str, str], str]:
+def page(port: int, path: str) -> tuple[int, HTTPMessage, str]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("GET", path, headers={"Host": f"localhost:{port}"})
         answer = connection.getresponse()
-        return answer.status, dict(answer.getheaders()), answer.read().decode()
+        return answer.status, answer.headers, answer.read().decode()
     finally:
         connection.close()
 

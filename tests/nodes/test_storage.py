@@ -131,6 +131,8 @@ def test_reports_are_noted_for_the_session_that_sent_them_only(replica):
     found = dict(Agent.objects.values_list("node_id", "last_report_at"))
     assert found == {replica.node_id: at, other.pk: before}
     assert {"flush_reports"} <= take_times().keys()
+    flush_reports([(at - timedelta(seconds=1), replica.node_id, 3)])  # a late round: the time never goes back
+    assert Agent.objects.get(node=replica.node).last_report_at == at
 
 
 def test_only_nodes_with_a_fault_that_an_agent_reported_are_looked_at_again(replica):

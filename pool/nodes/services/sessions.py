@@ -97,12 +97,16 @@ def hold_session(node_id: int, session: int) -> None:
 
 
 def flush_reports(seen: Sequence[tuple[datetime, int, int]]) -> None:
-    """Rows of (last report, node id, session): the durable floor of what Valkey knows exactly."""
+    """Rows of (last report, node id, session): the durable floor of what Valkey knows exactly.
+
+    Never back: the end of a session, which is told by another thread, may have written a later one already.
+    """
     adapt = connection.ops.adapt_datetimefield_value
     rows = ", ".join(["(%s, %s, %s)"] * len(seen))
     statement = (
         f"UPDATE nodes_agent SET last_report_at = news.column1 FROM (VALUES {rows}) AS news WHERE"  # noqa: S608
         " nodes_agent.node_id = news.column2 AND nodes_agent.session = news.column3"
+        " AND (nodes_agent.last_report_at IS NULL OR nodes_agent.last_report_at < news.column1)"
     )
     values = [value for at, node_id, session in seen for value in (adapt(at), node_id, session)]
     write_at_once("flush_reports", statement, values)
