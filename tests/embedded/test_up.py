@@ -76,10 +76,10 @@ def signs_in_once(run: Run, port: int) -> None:
     link = next(found[0] for line in run.lines if (found := re.search(r"/signin/[\w-]+/", line)))
     status, headers, _ = page(port, link)
     assert status == 302
-    assert "sessionid=" in headers["Set-Cookie"]
-    assert "HttpOnly" in headers["Set-Cookie"]
+    (session,) = [cookie for cookie in headers.get_all("Set-Cookie", []) if cookie.startswith("sessionid=")]
+    assert "HttpOnly" in session
     assert page(port, link)[0] in {302, 404, 410}
-    assert "sessionid=" not in page(port, link)[1].get("Set-Cookie", "")
+    assert "sessionid=" not in str(page(port, link)[1])
 
 
 def keeps_secrets(run: Run, home: Path) -> None:
