@@ -7,6 +7,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+SQLITE = frozenset({"console.common.sqlite", "django.db.backends.sqlite3"})  # ours, and the one that it builds on
+
 
 def refuse_deferred(databases: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises ImproperlyConfigured for an SQLite database without IMMEDIATE transactions or without WAL.
@@ -15,7 +17,7 @@ def refuse_deferred(databases: Mapping[str, Mapping[str, Any]]) -> None:
     between, whatever the timeout: 577 of 800 did in our trial, none with IMMEDIATE.
     """
     for alias, settings in databases.items():
-        if settings.get("ENGINE") != "console.common.sqlite":
+        if settings.get("ENGINE") not in SQLITE:
             continue
         options: Mapping[str, Any] = settings.get("OPTIONS") or {}
         mode = str(options.get("transaction_mode") or "DEFERRED").upper()

@@ -37,3 +37,8 @@ def test_anything_but_immediate_is_refused(options: dict[str, Any]) -> None:
 def test_a_rollback_journal_is_refused(command: str | None) -> None:
     with pytest.raises(ImproperlyConfigured, match="must use PRAGMA journal_mode=WAL"):
         refuse_deferred(sqlite(**{**GOOD, "init_command": command}))
+
+
+def test_the_engine_that_ours_builds_on_is_looked_at_too() -> None:
+    with pytest.raises(ImproperlyConfigured, match="must use transaction_mode IMMEDIATE"):
+        refuse_deferred({"default": {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": {}}})
