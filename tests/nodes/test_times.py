@@ -70,6 +70,16 @@ def test_an_end_whose_time_nobody_knows_is_at_the_last_proof_of_life(calm, bench
     assert replica_of(job).state == "lost"
 
 
+def test_news_of_a_replica_is_a_sign_of_life_of_its_node(calm, bench):
+    """Or what starts and is lost between two reports would end at its very beginning."""
+    wire, job, replica = placed(calm, bench)
+    wire.send({"type": "started", "replica": replica, "age_us": 0})
+    reaches(job, "running")
+    wire.close()
+    wait_for(lambda: not Agent.objects.get().connected, "the end of the connection is known")
+    assert Agent.objects.get().last_report_at >= replica_of(job).started_at > interval_of(job).started_at
+
+
 def test_an_old_session_may_say_nothing(calm, bench):
     _, job, replica = placed(calm, bench)
     item = news("exited", replica, clock.now(), 0)

@@ -21,7 +21,10 @@ WRITE_LIMIT = 8 << 20  # a node that does not read so much of what we send is cu
 
 @dataclass(eq=False, slots=True)
 class Connection:
-    """State of a node that is in. `reports` counts those of this connection; `listed` is what the last one said."""
+    """State of a node that is in. `reports` counts those of this connection; `listed` is what the last one said.
+
+    `last_report_at` is when the node last said anything: news of a replica is as good a sign of life as a report.
+    """
 
     session: Session
     writer: asyncio.StreamWriter
@@ -63,7 +66,8 @@ class Connection:
             self.seen[name] = now
 
     def news(self, message: dict[str, Any], proof_at: datetime | None) -> News:
-        return News(self.node_id, self.session.number, message, clock.now(), proof_at)
+        self.last_report_at = clock.now()
+        return News(self.node_id, self.session.number, message, self.last_report_at, proof_at)
 
     def stop(self, replica: str, reason: str) -> None:
         """Ends what must not run, outside of the outbox: repeated at each report that still lists it."""
