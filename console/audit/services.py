@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db import connection, models, transaction
+from django.db import models, transaction
 
 from console.audit.models import AuditChain, AuditEntry
-from console.common import bulk, clock
+from console.common import bulk, clock, sql
 from console.common.actor import Actor
 from console.common.errors import Conflict
 
@@ -67,18 +67,36 @@ def prepare(actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
     """
     if not entries:
         return []
-    chain_id = _chain_id()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT seq, head FROM audit_auditchain WHERE chain_id = %s", [chain_id])
-        seq, head = cursor.fetchone() or _open_chain(chain_id)
-        rows = _link(actor, entries, chain_id, seq, head)
-        cursor.execute(
-            "UPDATE audit_auditchain SET seq = %s, head = %s WHERE chain_id = %s AND seq = %s",
-            [rows[-1].seq, rows[-1].digest, chain_id, seq],
-        )
-        if cursor.rowcount != 1:
-            raise Conflict("another writer advanced this audit chain", code="audit_chain_moved")
+    chain = Chain()
+    rows = chain.link(actor, entries)
+    chain.check()
     return rows
+
+
+class Chain:
+    """This thread's chain, one transaction long, for callers that do not wait for each answer (`sql.together`)."""
+
+    def __init__(self) -> None:
+        self._id = _chain_id()
+        self._head = sql.ask("SELECT seq, head FROM audit_auditchain WHERE chain_id = %s", self._id)
+
+    def link(self, actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
+        """The unsaved rows, once; at least one entry. Then `check`."""
+        found = self._head.rows()
+        seq, head = found[0] if found else _open_chain(self._id)
+        rows = _link(actor, entries, self._id, seq, head)
+        self._advanced = sql.ask(
+            "UPDATE audit_auditchain SET seq = %s, head = %s WHERE chain_id = %s AND seq = %s RETURNING seq",
+            rows[-1].seq,
+            rows[-1].digest,
+            self._id,
+            seq,
+        )
+        return rows
+
+    def check(self) -> None:
+        if not self._advanced.rows():
+            raise Conflict("another writer advanced this audit chain", code="audit_chain_moved")
 
 
 def _open_chain(chain_id: str) -> tuple[int, str]:

@@ -5,7 +5,8 @@ of all tables are reserved by one query, so that rows may point at each other be
 each table takes one prepared executemany.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,22 +17,61 @@ import orjson
 from django.db import connection, models
 from django.db.models.base import ModelState
 
+from console.common import sql
+
 Convert = Callable[[Any], Any]
 Row = TypeVar("Row", bound=models.Model)
 
 
-def insert(*groups: Sequence[models.Model]) -> None:
+class Keys:
+    """Primary keys that are reserved for unsaved rows, asked for before it is certain that they are all needed."""
+
+    def __init__(self, wanted: Mapping[type[models.Model], int]) -> None:
+        self._wanted = {model._meta.db_table: n for model, n in wanted.items()}
+        self._asked = (_ask_sqlite if connection.vendor == "sqlite" else _ask_postgresql)(self._wanted)
+        self._keys: dict[str, deque[int]] | None = None
+
+    def number(self, groups: Sequence[Sequence[models.Model]]) -> None:
+        """Sets the primary keys of these rows, at most as many of each model as were asked for."""
+        if self._keys is None:
+            self._keys = self._read(self._asked.rows())
+        for group in groups:
+            keys = self._keys[group[0]._meta.db_table]
+            for row in group:
+                row.pk = keys.popleft()
+
+    def _read(self, rows: list[tuple[Any, ...]]) -> dict[str, deque[int]]:
+        if connection.vendor == "sqlite":
+            last = dict(rows)
+            ends = {table: (last.get(table, 0) + 1, n) for table, n in self._wanted.items()}
+            return {table: deque(range(first, first + n)) for table, (first, n) in ends.items()}
+        keys: dict[str, deque[int]] = {}
+        for table, key in rows:
+            keys.setdefault(table, deque()).append(key)
+        return keys
+
+
+def counts(groups: Sequence[Sequence[models.Model]]) -> dict[type[models.Model], int]:
+    """How many rows of each model. Two groups of one model are not needed and not supported."""
+    found = {type(group[0]): len(group) for group in groups if group}
+    if len(found) != sum(map(bool, groups)):
+        raise ValueError("two groups of the same model: join them")
+    return found
+
+
+def insert(*groups: Sequence[models.Model], keys: Keys | None = None) -> None:
     """Stores groups of unsaved rows, each group of one model, in this order; sets their primary keys.
 
     Call inside a transaction. Foreign keys may point at unsaved rows of any group. Model.save() is not called.
+    `keys`, of the same transaction, spare the question for them.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("bulk.insert needs a transaction: the reserved keys belong to it")
     filled = [group for group in groups if group]
     if not filled:
         return
-    with connection.cursor() as cursor:
-        _number(cursor, filled)
+    (keys or Keys(counts(filled))).number(filled)
+    with sql.together(), connection.cursor() as cursor:
         for group in filled:
             plan = _plan(type(group[0]), connection.vendor)
             cursor.executemany(plan.statement, [_values(row, plan) for row in group])
@@ -84,34 +124,22 @@ def read_datetime(value: Any) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def _number(cursor: Any, groups: Sequence[Sequence[models.Model]]) -> None:
-    """Reserves and sets the primary keys. Two groups of one model are not needed and not supported."""
-    tables = {group[0]._meta.db_table: group for group in groups}
-    if len(tables) != len(groups):
-        raise ValueError("two groups of the same model: join them")
-    reserve = _reserve_sqlite if connection.vendor == "sqlite" else _reserve_postgresql
-    for table, keys in reserve(cursor, {table: len(group) for table, group in tables.items()}).items():
-        for row, key in zip(tables[table], keys, strict=True):
-            row.pk = key
-
-
-def _reserve_sqlite(cursor: Any, wanted: dict[str, int]) -> dict[str, list[int]]:
+def _ask_sqlite(wanted: dict[str, int]) -> sql.Asked:
     """The transaction is IMMEDIATE: it holds the only write lock, so what follows the highest key is free."""
-    marks = ", ".join(["%s"] * len(wanted))
-    cursor.execute(f"SELECT name, seq FROM sqlite_sequence WHERE name IN ({marks})", list(wanted))
-    last = dict(cursor.fetchall())
-    return {table: list(range(last.get(table, 0) + 1, last.get(table, 0) + 1 + n)) for table, n in wanted.items()}
+    return sql.ask(f"SELECT name, seq FROM sqlite_sequence WHERE name IN ({sql.marks(wanted)})", *wanted)
 
 
-def _reserve_postgresql(cursor: Any, wanted: dict[str, int]) -> dict[str, list[int]]:
-    parts = " UNION ALL ".join(
-        ["SELECT %s, nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"] * len(wanted)
+def _ask_postgresql(wanted: dict[str, int]) -> sql.Asked:
+    parts = ["SELECT %s, nextval(%s::regclass) FROM generate_series(1, %s)"] * len(wanted)
+    return sql.ask(
+        " UNION ALL ".join(parts), *(word for table, n in wanted.items() for word in (table, _sequence(table), n))
     )
-    cursor.execute(parts, [word for table, n in wanted.items() for word in (table, table, n)])
-    keys: dict[str, list[int]] = {}
-    for table, key in cursor.fetchall():
-        keys.setdefault(table, []).append(key)
-    return keys
+
+
+@lru_cache(maxsize=64)
+def _sequence(table: str) -> str:
+    """The name of the sequence of the primary key; asking for it each time cost more than the keys."""
+    return str(sql.fetch("SELECT pg_get_serial_sequence(%s, 'id')", table)[0][0])
 
 
 @dataclass(frozen=True, slots=True)

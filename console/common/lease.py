@@ -2,10 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 
-from console.common import clock
+from console.common import clock, sql
 from console.common.models import Lease
 
 
@@ -37,12 +37,10 @@ def _take(name: str, holder: str, expires: datetime, now: datetime) -> bool:
     return bool(Lease.objects.filter(free, name=name).update(holder=holder, epoch=F("epoch") + 1, expires_at=expires))
 
 
-def hold(name: str, epoch: int) -> bool:
-    """The fence inside a writer's transaction: True while `epoch` is the newest.
+def hold(name: str, epoch: int) -> sql.Asked:
+    """The fence inside a writer's transaction: a row while `epoch` is the newest, none any more.
 
     The UPDATE keeps the row locked until commit, so that a take-over waits for this transaction or this
     transaction sees the take-over.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE common_lease SET epoch = epoch WHERE name = %s AND epoch = %s", [name, epoch])
-        return bool(cursor.rowcount == 1)
+    return sql.ask("UPDATE common_lease SET epoch = epoch WHERE name = %s AND epoch = %s RETURNING epoch", name, epoch)

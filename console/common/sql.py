@@ -4,7 +4,8 @@ While a transaction of SQLite is open nobody else can write, so what news of a r
 Table and column names are those of the models; tests of both databases run every statement.
 """
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -30,6 +31,46 @@ def fetch(statement: str, *values: Any) -> list[tuple[Any, ...]]:
 def first(statement: str, *values: Any) -> tuple[Any, ...] | None:
     rows = fetch(statement, *values)
     return rows[0] if rows else None
+
+
+class Asked:
+    """A statement on its way, and its answer. Raises what the statement raises where it is waited for."""
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+        self._rows: list[tuple[Any, ...]] | None = None
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Waits for the answer, within `together`; afterwards it is there."""
+        if self._rows is None:
+            self._rows = list(self._cursor.fetchall())
+            self._cursor.close()
+        return self._rows
+
+
+def ask(statement: str, *values: Any) -> Asked:
+    """A statement that gives rows (a change by RETURNING). Within `together` its answer is not waited for yet."""
+    cursor = connection.cursor()
+    cursor.execute(statement, _adapted(values))
+    asked = Asked(cursor)
+    if connection.vendor == "sqlite":
+        asked.rows()  # a statement that is not read to its end is in the way of a rollback
+    return asked
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """What runs inside goes to PostgreSQL without waiting for each answer: each wait costs two changes of process.
+
+    Use it inside a transaction. A refused statement raises where an answer is read, at the latest at the end; a
+    cursor's `rowcount` means nothing. SQLite answers at once.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    connection.ensure_connection()
+    with connection.wrap_database_errors, connection.connection.pipeline():
+        yield
 
 
 def marks(values: Sized) -> str:

@@ -16,6 +16,7 @@ from pool.inventory.models import Device, Node, Site
 from pool.inventory.services import ground, known, write
 from pool.inventory.services.compare import GONE, DevicePlan, NodePlan, device_changes, is_placeholder
 from pool.inventory.services.known import Known, is_live
+from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.log import node_entry
 from pool.inventory.services.reports import read_report
 
@@ -64,6 +65,7 @@ def _join(drafts: list[NodeDraft], actor: Actor) -> list[Joined]:
     new = {id(plan) for plan in plans if plan.node is None}
     changed = [plan for plan in plans if plan.is_change]
     if changed:
+        lock_nodes(plan.node.pk for plan in changed if plan.node)
         write.write(changed, have)
         entries += [node_entry(plan, id(plan) in new) for plan in changed]
         ports.fleet_changed([plan.node.pk for plan in changed if plan.node])

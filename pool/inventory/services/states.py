@@ -13,6 +13,7 @@ from pool.engine.mig_tables import FAMILIES
 from pool.inventory import ports, queries
 from pool.inventory.models import Device, Node
 from pool.inventory.services.history import remember
+from pool.inventory.services.locks import lock_nodes
 
 _SHOWN = 20
 
@@ -44,6 +45,7 @@ def set_device_state(actor: Actor, device: Device, state: str, reason: str = "")
     if state == Device.State.READY:
         reason = ""
     with transaction.atomic():
+        lock_nodes([device.node_id])
         before = _again(device)
         if (before.state, before.state_reason) != (state, reason):
             Device.objects.filter(pk=device.pk).update(state=state, state_reason=reason)
@@ -61,6 +63,7 @@ def set_mig_enabled(actor: Actor, device: Device, enabled: bool) -> Device:
     if not actor.is_operator:
         raise NotAllowed("only an operator may switch MIG")
     with transaction.atomic():
+        lock_nodes([device.node_id])
         before = _again(device)
         if enabled and before.model.mig_family not in FAMILIES:
             raise InvalidInput([FieldError("mig_enabled", f"{before.model.name} has no MIG")])

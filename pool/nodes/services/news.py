@@ -10,6 +10,7 @@ from django.db import transaction
 
 from console.common import clock, sql
 from console.common.errors import NotAllowed
+from pool.inventory.services import lock_nodes
 from pool.nodes.services.sessions import hold_session
 from pool.scheduling import services as scheduling
 from pool.scheduling.models import NodeCommand
@@ -42,8 +43,9 @@ def apply_news(batch: list[News]) -> set[str]:
     Raises StaleSession, WrongNode.
     """
     with transaction.atomic():
-        for node_id, session in {(news.node_id, news.session) for news in batch}:
+        for node_id, session in sorted({(news.node_id, news.session) for news in batch}):
             hold_session(node_id, session)
+        lock_nodes(news.node_id for news in batch if news.message["type"] == "exited")
         jobs = {_APPLY[news.message["type"]](news) for news in batch}
     return jobs - {""}
 

@@ -13,7 +13,7 @@ from console.common import clock, sql
 from console.common.errors import Conflict
 from pool.inventory import ports
 from pool.inventory.models import Node
-from pool.inventory.services import remember
+from pool.inventory.services import lock_nodes, remember
 from pool.nodes.models import Agent
 from pool.nodes.services.enrolment import Admission, Knock, admit
 from pool.nodes.services.short import write_at_once
@@ -120,6 +120,7 @@ def set_reachable(
     `seen`: last proofs of life of nodes that fell silent: they are down from then on.
     """
     with transaction.atomic():
+        lock_nodes(node_ids)
         changed = Node.objects.filter(pk__in=list(node_ids), reachable=not reachable).update(reachable=reachable)
         if changed:
             remember(clock.now(), nodes=node_ids, since=seen)

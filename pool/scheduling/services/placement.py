@@ -1,21 +1,26 @@
 """Makes decisions durable: many in one transaction, fenced by the scheduler's epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from itertools import chain as joined
+from operator import attrgetter
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.models import Model
 
 from console.audit import services as audit
-from console.common import bulk, lease
+from console.audit.models import AuditEntry
+from console.common import bulk, lease, sql
 from console.common.actor import system
 from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused, ScoreParts
+from pool.inventory.services import lock_nodes
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
-from pool.scheduling.models import Allocation, Attempt, Decision, Interval, Job, JobEvent, NodeCommand, Replica
+from pool.scheduling.models import Allocation, Attempt, Decision, Interval, JobEvent, NodeCommand, Replica
 from pool.scheduling.services import rows
 from pool.scheduling.waiting import Waiting
 
@@ -55,18 +60,34 @@ def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, 
     then nothing at all was written.
     """
     facts.learn(part.node_key for choice in choices for part in _placed(choice).replicas)
+    made = {choice.job.pk: _rows_of(choice, facts, epoch, now) for choice in choices}
     with transaction.atomic():
-        if not lease.hold(lease_name, epoch):
-            raise Fenced("this scheduler lost its lease")
-        started = _start_jobs([choice.job.pk for choice in choices])
-        kept = [choice for choice in choices if choice.job.pk in started]
-        if not kept:
-            return Committed(frozenset(), (), {})
-        allocations = _store(kept, facts, epoch, now)
-        nodes = sorted({part.node_key for choice in kept for part in _placed(choice).replicas})
+        with sql.together():
+            fence = lease.hold(lease_name, epoch)
+            lock_nodes(_nodes(choices))
+            started = sql.ask(_START.format(marks=sql.marks(made)), *made)
+            keys, chain = bulk.Keys({**bulk.counts(_groups(made.values())), AuditEntry: len(made)}), audit.Chain()
+            if not fence.rows():
+                raise Fenced("this scheduler lost its lease")
+            kept_ids = {pk for (pk,) in started.rows()}
+            kept = [choice for choice in choices if choice.job.pk in kept_ids]
+            if not kept:
+                return Committed(frozenset(), (), {})
+            entries = chain.link(_SCHEDULER, [_audit_entry(choice) for choice in kept])
+            bulk.insert(*_groups([made[choice.job.pk] for choice in kept]), entries, keys=keys)
+            nodes = _nodes(kept)
+            versions = sql.ask(f"SELECT id, version FROM inventory_node WHERE id IN ({sql.marks(nodes)})", *nodes)
+        chain.check()
         wake.gateways(nodes)
-        versions = _versions(nodes)
-    return Committed(frozenset(started), tuple(allocations), versions)
+    allocations = tuple(row for choice in kept for row in made[choice.job.pk].allocations)
+    return Committed(frozenset(kept_ids), allocations, dict(versions.rows()))
+
+
+# queued -> starting, by conditional UPDATE; gives the jobs that did
+_START = (
+    "UPDATE scheduling_job SET state = 'starting', attempt_count = attempt_count + 1"
+    " WHERE state = 'queued' AND id IN ({marks}) RETURNING id"
+)
 
 
 def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime) -> None:
@@ -75,52 +96,49 @@ def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime) -> Non
         bulk.insert([_decision(choice, epoch, now) for choice in choices])
 
 
-def _start_jobs(job_ids: list[int]) -> set[int]:
-    """Queued -> starting, by conditional UPDATE; the jobs that did."""
-    table = Job._meta.db_table
-    marks = ", ".join(["%s"] * len(job_ids))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} SET state = 'starting', attempt_count = attempt_count + 1"
-            f" WHERE state = 'queued' AND id IN ({marks}) RETURNING id",
-            job_ids,
-        )
-        return {row[0] for row in cursor.fetchall()}
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What one placement stores, unsaved. The fields stand in the order in which they may point at each other."""
+
+    decisions: list[Decision]
+    attempts: list[Attempt]
+    replicas: list[Replica]
+    allocations: list[Allocation]
+    intervals: list[Interval]
+    commands: list[NodeCommand]
+    events: list[JobEvent]
 
 
-def _store(kept: list[Choice], facts: Facts, epoch: int, now: datetime) -> list[Allocation]:
-    decisions: list[Decision] = []
-    attempts: list[Attempt] = []
-    replicas: list[Replica] = []
-    allocations: list[Allocation] = []
-    intervals: list[Interval] = []
-    commands: list[NodeCommand] = []
-    events: list[JobEvent] = []
-    for choice in kept:
-        job = choice.job
-        decision = _decision(choice, epoch, now)
-        attempt = bulk.new(
-            Attempt, job_id=job.pk, number=job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now
-        )
-        pairs = rows.replica_rows(job, attempt, _placed(choice), now)
-        held = [row for pair in pairs for row in rows.allocation_rows(job, pair, epoch, now)]
-        decisions.append(decision)
-        attempts.append(attempt)
-        replicas += [replica for replica, _ in pairs]
-        allocations += held
-        intervals += [rows.interval_row(job, row, facts) for row in held if row.device_id]
-        commands += rows.start_commands(job, pairs, facts, epoch, now)
-        events.append(_placed_event(choice, now))
-    entries = audit.prepare(_SCHEDULER, [_audit_entry(choice) for choice in kept])
-    bulk.insert(decisions, attempts, replicas, allocations, intervals, commands, events, entries)
-    return allocations
+def _rows_of(choice: Choice, facts: Facts, epoch: int, now: datetime) -> _Rows:
+    """Made before the transaction: whoever holds locks must not be thinking."""
+    job = choice.job
+    decision = _decision(choice, epoch, now)
+    attempt = bulk.new(
+        Attempt, job_id=job.pk, number=job.attempt_count + 1, decision=decision, epoch=epoch, placed_at=now
+    )
+    pairs = rows.replica_rows(job, attempt, _placed(choice), now)
+    held = [row for pair in pairs for row in rows.allocation_rows(job, pair, epoch, now)]
+    return _Rows(
+        [decision],
+        [attempt],
+        [replica for replica, _ in pairs],
+        held,
+        [rows.interval_row(job, row, facts) for row in held if row.device_id],
+        list(rows.start_commands(job, pairs, facts, epoch, now)),
+        [_placed_event(choice, now)],
+    )
 
 
-def _versions(node_ids: list[int]) -> dict[int, int]:
-    marks = ", ".join(["%s"] * len(node_ids))
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id, version FROM inventory_node WHERE id IN ({marks})", node_ids)
-        return dict(cursor.fetchall())
+def _groups(made: Iterable[_Rows]) -> list[list[Model]]:
+    """One group a model, over all placements."""
+    return [list(joined.from_iterable(lists)) for lists in zip(*map(_FIELDS, made), strict=True)]
+
+
+_FIELDS = attrgetter(*(field.name for field in fields(_Rows)))
+
+
+def _nodes(choices: Iterable[Choice]) -> list[int]:
+    return sorted({part.node_key for choice in choices for part in _placed(choice).replicas})
 
 
 def _placed(choice: Choice) -> Placed:

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from console.audit import services as audit
 from console.common.actor import Actor, system
+from pool.inventory.services import lock_nodes
 from pool.scheduling import wake
 from pool.scheduling.models import Job, JobState, NodeCommand, Replica, ReplicaState
 from pool.scheduling.services.commands import new_command, withdraw_start
@@ -21,6 +22,7 @@ def stop_job(job: Job, reason: StopReason, now: datetime) -> bool:
 
     Call inside a transaction, with its actor's audit entry.
     """
+    lock_nodes(replica.node_id for replica in live_replicas(job))
     moved = Job.objects.filter(pk=job.pk, state__in=[JobState.STARTING, JobState.RUNNING]).update(
         state=JobState.STOPPING, stop_reason=reason
     )

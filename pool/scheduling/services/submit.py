@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
-from console.common import bulk, clock
+from console.audit.models import AuditEntry
+from console.common import bulk, clock, sql
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
@@ -42,20 +43,21 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
     rows: list[Sequence[Model]] = [[job], _role_rows(job, spec), [event], [also(job)] if also else []]
     with transaction.atomic():
-        _check_open(place.queue)
-        bulk.insert(*rows, audit.prepare(actor, [entry]))
+        with sql.together():
+            states, chain = sql.ask(_STATES, place.queue.pk), audit.Chain()
+            keys = bulk.Keys({**bulk.counts(rows), AuditEntry: 1})
+            _check_open(states.rows())
+            bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
+        chain.check()
         wake.scheduler([job.pk])
     return job
 
 
-def _check_open(queue: Queue) -> None:
+def _check_open(states: list[tuple[str, str]]) -> None:
     """Inside the transaction, so that a job never enters a queue that was closed meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STATES, [queue.pk])
-        states = cursor.fetchone()
-    if states is None or states[1] != Tenant.State.ACTIVE:
+    if not states or states[0][1] != Tenant.State.ACTIVE:
         raise InvalidInput([FieldError("tenant", _("is not active: it takes no new work"))])
-    if states[0] == Queue.State.CLOSED:
+    if states[0][0] == Queue.State.CLOSED:
         raise InvalidInput([FieldError("queue", _("is closed: it takes no new work"))])
 
 
