@@ -8,7 +8,7 @@ each table takes one prepared executemany.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -21,6 +21,11 @@ from console.common import sql
 
 Convert = Callable[[Any], Any]
 Row = TypeVar("Row", bound=models.Model)
+
+
+def read_duration(value: Any) -> timedelta | None:
+    """A duration of a raw cursor: an interval on PostgreSQL, microseconds on SQLite."""
+    return timedelta(microseconds=value) if isinstance(value, int) else value
 
 
 class Keys:

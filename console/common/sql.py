@@ -88,10 +88,11 @@ class Reader:
 
     The first model's table stands in FROM, the others are joined by `rest`. A call gives tuples of instances in the
     order of the models. Values are converted as the ORM does; what it saves is compiling, most of a query's time.
+    With `change` it is an UPDATE of one model whose `rest` begins with SET: what it changed, as it is then.
     """
 
-    def __init__(self, rest: str, **of: type[models.Model]) -> None:
-        self.rest, self.models = rest, of
+    def __init__(self, rest: str, change: bool = False, **of: type[models.Model]) -> None:
+        self.rest, self.change, self.models = rest, change, of
         self._plans: dict[str, tuple[str, Any]] = {}
 
     def __call__(self, *values: Any, **parts: str) -> list[tuple[Any, ...]]:
@@ -118,7 +119,10 @@ class Reader:
             found = [(alias, field) for alias, model in self.models.items() for field in model._meta.concrete_fields]
             columns = ", ".join(f"{alias}.{quote(str(field.column))}" for alias, field in found)
             alias, model = next(iter(self.models.items()))
-            statement = f"SELECT {columns} FROM {quote(model._meta.db_table)} {alias} {self.rest}"
+            table = f"{quote(model._meta.db_table)} AS {alias}"
+            statement = f"SELECT {columns} FROM {table} {self.rest}"
+            if self.change:
+                statement = f"UPDATE {table} {self.rest} RETURNING {columns.replace(f'{alias}.', '')}"
             converters = self._compiler.get_converters([field.get_col(alias) for alias, field in found])
             self._plans[connection.vendor] = (statement, converters)
         return self._plans[connection.vendor]

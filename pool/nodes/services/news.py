@@ -11,7 +11,7 @@ from django.db import transaction
 from console.common import clock, sql
 from console.common.errors import NotAllowed
 from pool.inventory.services import lock_nodes
-from pool.nodes.services.sessions import hold_session
+from pool.nodes.services.sessions import ask_session, check_session
 from pool.scheduling import services as scheduling
 from pool.scheduling.models import NodeCommand
 
@@ -34,6 +34,7 @@ class News:
     proof_at: datetime | None
 
 
+Members = dict[str, scheduling.Member]  # by public id; news that is applied changes them
 _RESULTS = {"stop": "stopped", "lease": "failed", "start_failed": "failed", "lost": "lost"}
 
 
@@ -42,65 +43,58 @@ def apply_news(batch: list[News]) -> set[str]:
 
     Raises StaleSession, WrongNode.
     """
+    names = {news.message["replica"] for news in batch if news.message["type"] != "ack"}
     with transaction.atomic():
-        for node_id, session in sorted({(news.node_id, news.session) for news in batch}):
-            hold_session(node_id, session)
-        lock_nodes(news.node_id for news in batch if news.message["type"] == "exited")
-        jobs = {_APPLY[news.message["type"]](news) for news in batch}
+        with sql.together():
+            sessions = sorted({(news.node_id, news.session) for news in batch})
+            held = [ask_session(node_id, session) for node_id, session in sessions]
+            lock_nodes(news.node_id for news in batch if news.message["type"] == "exited")
+            asked = scheduling.ask_members(names) if names else None
+        for session in held:
+            check_session(session)
+        members = scheduling.members_of(asked) if asked else {}
+        jobs = {_APPLY[news.message["type"]](news, members) for news in batch}
     return jobs - {""}
 
 
-def _started(news: News) -> str:
-    job = _job_of(news)
-    if job:
-        scheduling.replica_started(news.message["replica"], received_at=news.received_at, age_us=_age_us(news))
-    return job
+def _started(news: News, members: Members) -> str:
+    member = _member_of(news, members)
+    if member is None:
+        return ""
+    scheduling.start_member(member, news.received_at, _age_us(news))
+    return member.job
 
 
-def _exited(news: News) -> str:
-    job = _job_of(news)
-    if not job:
+def _exited(news: News, members: Members) -> str:
+    member = _member_of(news, members)
+    if member is None:
         return ""
     code, cause = news.message["exit_code"], news.message["cause"]
     result = _RESULTS.get(cause) or ("succeeded" if code == 0 else "failed")
-    scheduling.replica_ended(
-        news.message["replica"],
-        received_at=news.received_at,
-        age_us=_age_us(news),
-        exit_code=code,
-        detail=news.message["detail"] or describe(code),
-        result=result,
-    )
-    return job
+    detail = news.message["detail"] or describe(code)
+    scheduling.end_member(member, news.received_at, _age_us(news), code, detail, result)
+    return member.job
 
 
-def _ack(news: News) -> str:
-    command = news.message["command"]
+def _ack(news: News, _members: Members) -> str:
+    command, ok, detail = news.message["command"], news.message["ok"], news.message["detail"]
+    if scheduling.command_done(command, ok, detail, clock.now(), node_id=news.node_id):
+        return ""
     row = sql.first("SELECT node_id FROM scheduling_nodecommand WHERE public_id = %s", command)
-    if row is None:  # its job was deleted
-        return ""
-    if row[0] != news.node_id:
+    if row is not None and row[0] != news.node_id:
         raise WrongNode(f"command {command} is for another node")
-    scheduling.command_done(command, news.message["ok"], news.message["detail"], clock.now())
-    return ""
+    return ""  # it was known, or its job was deleted
 
 
-_APPLY: Final[dict[str, Callable[[News], str]]] = {"started": _started, "exited": _exited, "ack": _ack}
+_APPLY: Final[dict[str, Callable[[News, Members], str]]] = {"started": _started, "exited": _exited, "ack": _ack}
 
 
-def _job_of(news: News) -> str:
-    """The job of the replica that the news is of; "" when nobody knows it (any more). Raises WrongNode."""
-    replica = news.message["replica"]
-    row = sql.first(
-        "SELECT r.node_id, j.public_id FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
-        " WHERE r.public_id = %s",
-        replica,
-    )
-    if row is None:
-        return ""
-    if row[0] != news.node_id:
-        raise WrongNode(f"replica {replica} is not on this node")
-    return str(row[1])
+def _member_of(news: News, members: Members) -> scheduling.Member | None:
+    """The replica that the news is of; None when nobody knows it (any more). Raises WrongNode."""
+    member = members.get(news.message["replica"])
+    if member is not None and member.node_id != news.node_id:
+        raise WrongNode(f"replica {member.public_id} is not on this node")
+    return member
 
 
 def _age_us(news: News) -> int:

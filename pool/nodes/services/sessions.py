@@ -87,12 +87,20 @@ def close_session(node_id: int, session: int, last_report_at: datetime) -> None:
 
 
 def hold_session(node_id: int, session: int) -> None:
-    """Keeps the session from being replaced until the present transaction ends. Raises StaleSession.
+    """Keeps the session from being replaced until the present transaction ends. Raises StaleSession."""
+    check_session(ask_session(node_id, session))
 
-    A conditional UPDATE that changes nothing: it locks the row on PostgreSQL, and SQLite has one writer anyway.
-    """
-    statement = "UPDATE nodes_agent SET session = session WHERE node_id = %s AND session = %s"
-    if not sql.execute(statement, node_id, session):
+
+def ask_session(node_id: int, session: int) -> sql.Asked:
+    """For `check_session`. An UPDATE that changes nothing: it locks the row on PostgreSQL, and SQLite has one
+    writer anyway."""
+    statement = "UPDATE nodes_agent SET session = session WHERE node_id = %s AND session = %s RETURNING node_id"
+    return sql.ask(statement, node_id, session)
+
+
+def check_session(asked: sql.Asked) -> None:
+    """Raises StaleSession."""
+    if not asked.rows():
         raise StaleSession("a newer connection of this node has taken over")
 
 

@@ -3,14 +3,17 @@
 from pool.scheduling.dry_run import dry_run
 from pool.scheduling.services.commands import claim_commands, command_done
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
-from pool.scheduling.services.lifecycle import replica_ended, replica_started, replicas_lost
+from pool.scheduling.services.lifecycle import end_member, replica_ended, replica_started, replicas_lost, start_member
 from pool.scheduling.services.placement import commit_placements, commit_refusals
 from pool.scheduling.services.queues import QueueLimits, create_queue, set_queue_state
+from pool.scheduling.services.release import Member, ask_members, members_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
 
 __all__ = [
+    "Member",
     "QueueLimits",
+    "ask_members",
     "cancel_job",
     "claim_commands",
     "clone_job",
@@ -19,7 +22,9 @@ __all__ = [
     "commit_refusals",
     "create_queue",
     "dry_run",
+    "end_member",
     "expire_jobs",
+    "members_of",
     "replica_ended",
     "replica_started",
     "replicas_lost",
@@ -27,5 +32,6 @@ __all__ = [
     "retry_job",
     "set_priority",
     "set_queue_state",
+    "start_member",
     "submit_job",
 ]

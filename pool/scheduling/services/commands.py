@@ -28,17 +28,8 @@ def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: in
     ids = [pk for (pk,) in sql.fetch(_DUE.format(nodes=sql.marks(nodes)), now, *nodes, limit)] if nodes else []
     if not ids:
         return []
-    marks = sql.marks(ids)
-    sql.execute(
-        "UPDATE scheduling_nodecommand SET state = 'sent', claim = %s, claim_until = %s, sent_at = %s,"
-        f" sends = sends + 1 WHERE (state = 'pending' OR state = 'sent' AND claim_until <= %s) AND id IN ({marks})",
-        claim,
-        now + RESEND_AFTER,
-        now,
-        now,
-        *ids,
-    )
-    return [command for (command,) in _CLAIMED(claim, *ids, marks=marks)]
+    claimed = _CLAIM(claim, now + RESEND_AFTER, now, now, *ids, marks=sql.marks(ids))
+    return sorted((command for (command,) in claimed), key=lambda command: int(command.pk))
 
 
 _DUE = (
@@ -46,19 +37,25 @@ _DUE = (
     " WHERE c.state IN ('pending', 'sent') AND (c.state = 'pending' OR c.claim_until <= %s)"
     " AND (c.kind = 'stop' OR r.state = 'assigned') AND c.node_id IN ({nodes}) ORDER BY c.id LIMIT %s"
 )
-_CLAIMED = sql.Reader("WHERE c.claim = %s AND c.state = 'sent' AND c.id IN ({marks}) ORDER BY c.id", c=NodeCommand)
+_CLAIM = sql.Reader(
+    "SET state = 'sent', claim = %s, claim_until = %s, sent_at = %s, sends = sends + 1"
+    " WHERE (c.state = 'pending' OR c.state = 'sent' AND c.claim_until <= %s) AND c.id IN ({marks})",
+    change=True,
+    c=NodeCommand,
+)
 
 
-def command_done(public_id: str, ok: bool, detail: str, now: datetime) -> bool:
-    """The agent confirmed. False when that was known already."""
+def command_done(public_id: str, ok: bool, detail: str, now: datetime, node_id: int | None = None) -> bool:
+    """The agent confirmed. False when that was known already, or where the command is not of `node_id`, if given."""
     return bool(
         sql.execute(
             "UPDATE scheduling_nodecommand SET state = %s, done_at = %s, detail = %s"
-            " WHERE public_id = %s AND state IN ('pending', 'sent')",
+            " WHERE public_id = %s AND state IN ('pending', 'sent')" + (" AND node_id = %s" if node_id else ""),
             str(_State.DONE if ok else _State.FAILED),
             now,
             detail[:300],
             public_id,
+            *([node_id] if node_id else []),
         )
     )
 

@@ -7,9 +7,9 @@ from django.db import transaction
 from console.audit import services as audit
 from console.common import sql
 from console.common.actor import system
-from pool.scheduling.models import Job, Replica, ReplicaState
+from pool.scheduling.models import Replica, ReplicaState
 from pool.scheduling.services.events import note
-from pool.scheduling.services.release import Member, end_replicas, lock_attempt, read_member
+from pool.scheduling.services.release import Member, ask_members, end_replicas, lock_attempt, members_of
 from pool.scheduling.states import REPLICA_FINAL
 
 _RESULTS = {
@@ -24,18 +24,31 @@ _NODE = system("node control")
 def replica_started(public_id: str, *, received_at: datetime, age_us: int = 0) -> bool:
     """The process runs since `age_us` microseconds (by the node's monotonic clock). False: old news."""
     with transaction.atomic():
-        replica = read_member(public_id)
-        if replica is None:
-            return False
-        at = _true_time(received_at, age_us, replica.assigned_at)
-        moved = sql.execute(
-            "UPDATE scheduling_replica SET state = 'running', started_at = %s WHERE id = %s AND state = 'assigned'",
+        member = members_of(ask_members([public_id])).get(public_id)
+        return member is not None and start_member(member, received_at, age_us)
+
+
+def start_member(member: Member, received_at: datetime, age_us: int) -> bool:
+    """`replica_started` within a transaction, of a replica that has been read. Job: starting -> running once every
+    replica of the attempt runs; the maximum duration counts from there."""
+    at = _true_time(received_at, age_us, member.assigned_at)
+    with sql.together():
+        moved = sql.ask(
+            "UPDATE scheduling_replica SET state = 'running', started_at = %s"
+            " WHERE id = %s AND state = 'assigned' RETURNING id",
             at,
-            replica.pk,
+            member.pk,
         )
-        if moved:
-            _job_runs(replica, at)
-        return bool(moved)
+        lock_attempt(member.attempt_id)
+        waiting = sql.ask(
+            "SELECT id FROM scheduling_replica WHERE attempt_id = %s AND state = 'assigned' LIMIT 1", member.attempt_id
+        )
+        if not moved.rows():
+            return False
+        member.state, member.started_at = ReplicaState.RUNNING, at
+        if not waiting.rows():
+            _job_runs(member, at)
+    return True
 
 
 def replica_ended(
@@ -53,12 +66,18 @@ def replica_ended(
     neither a skewed clock nor late news changes the bill. False: it had ended already.
     """
     with transaction.atomic():
-        replica = read_member(public_id)
-        if replica is None or replica.state in REPLICA_FINAL:
-            return False
-        at = _true_time(received_at, age_us, replica.started_at or replica.assigned_at)
-        ended = end_replicas([replica], _RESULTS[result], at, received_at, detail, exit_code)
-        return bool(ended)
+        member = members_of(ask_members([public_id])).get(public_id)
+        return member is not None and end_member(member, received_at, age_us, exit_code, detail, result)
+
+
+def end_member(
+    member: Member, received_at: datetime, age_us: int, exit_code: int | None, detail: str, result: str
+) -> bool:
+    """`replica_ended` within a transaction, of a replica that has been read."""
+    if member.state in REPLICA_FINAL:
+        return False
+    at = _true_time(received_at, age_us, member.started_at or member.assigned_at)
+    return bool(end_replicas([member], _RESULTS[result], at, received_at, detail, exit_code))
 
 
 def replicas_lost(node_id: int, *, last_proof_at: datetime, now: datetime, reason: str) -> int:
@@ -80,26 +99,14 @@ def _true_time(received_at: datetime, age_us: int, floor: datetime) -> datetime:
     return max(floor, received_at - timedelta(microseconds=max(0, age_us)))
 
 
-_JOB = sql.Reader("WHERE j.id = %s", j=Job)
-
-
-def _job_runs(replica: Member, at: datetime) -> None:
-    """Starting -> running once every replica of the attempt runs; the maximum duration counts from there."""
-    lock_attempt(replica.attempt_id)
-    if sql.fetch(
-        "SELECT id FROM scheduling_replica WHERE attempt_id = %s AND state = 'assigned' LIMIT 1", replica.attempt_id
-    ):
-        return
-    job: Job = _JOB(replica.job_id)[0][0]
-    moved = sql.execute(
+def _job_runs(member: Member, at: datetime) -> None:
+    moved = sql.ask(
         "UPDATE scheduling_job SET state = 'running', started_at = %s, deadline_at = %s"
-        " WHERE id = %s AND state = 'starting'",
+        " WHERE id = %s AND state = 'starting' RETURNING id",
         at,
-        at + job.max_duration if job.max_duration else None,
-        replica.job_id,
+        at + member.max_duration if member.max_duration else None,
+        member.job_id,
     )
-    if moved:
-        number = sql.fetch(
-            "UPDATE scheduling_attempt SET started_at = %s WHERE id = %s RETURNING number", at, replica.attempt_id
-        )
-        note(replica.job_id, at, "started", attempt=number[0][0])
+    if moved.rows():
+        sql.execute("UPDATE scheduling_attempt SET started_at = %s WHERE id = %s", at, member.attempt_id)
+        note(member.job_id, at, "started", attempt=member.attempt)

@@ -1,13 +1,15 @@
 """Giving back what replicas held, and what follows for their job."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
 from console.common import sql
-from console.common.bulk import read_datetime
+from console.common.bulk import read_datetime, read_duration
+from pool.inventory.services import lock_nodes
 from pool.scheduling import wake
 from pool.scheduling.models import Attempt, Job, JobState, Replica, ReplicaState
 from pool.scheduling.services.commands import close_commands
@@ -20,7 +22,7 @@ _FINAL = tuple(str(state) for state in REPLICA_FINAL)
 
 @dataclass(slots=True)
 class Member:
-    """What ending a replica needs to know of it."""
+    """What news of a replica needs to know of it. `job`, `attempt` and `max_duration` are known where it was read."""
 
     pk: int
     public_id: str
@@ -30,6 +32,9 @@ class Member:
     state: str
     assigned_at: datetime
     started_at: datetime | None
+    job: str = ""
+    attempt: int = 0
+    max_duration: timedelta | None = None
 
     @classmethod
     def of(cls, replica: Replica) -> "Member":
@@ -45,17 +50,27 @@ class Member:
         )
 
 
-def read_member(public_id: str) -> Member | None:
-    row = sql.first(
-        "SELECT id, public_id, node_id, attempt_id, job_id, state, assigned_at, started_at"
-        " FROM scheduling_replica WHERE public_id = %s",
-        public_id,
+def ask_members(public_ids: Collection[str]) -> sql.Asked:
+    """For `members_of`."""
+    return sql.ask(
+        "SELECT r.id, r.public_id, r.node_id, r.attempt_id, r.job_id, r.state, r.assigned_at, r.started_at,"
+        " j.public_id, a.number, j.max_duration FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
+        f" JOIN scheduling_attempt a ON a.id = r.attempt_id WHERE r.public_id IN ({sql.marks(public_ids)})",
+        *public_ids,
     )
-    if row is None:
-        return None
-    pk, name, node, attempt, job, state, assigned_at, started_at = row
-    started = read_datetime(started_at) if started_at else None
-    return Member(pk, name, node, attempt, job, state, read_datetime(assigned_at), started)
+
+
+def members_of(asked: sql.Asked) -> dict[str, Member]:
+    """By public id."""
+    found = (Member(*row) for row in asked.rows())
+    return {member.public_id: _mended(member) for member in found}
+
+
+def _mended(member: Member) -> Member:
+    member.assigned_at = read_datetime(member.assigned_at)
+    member.started_at = read_datetime(member.started_at) if member.started_at else None
+    member.max_duration = read_duration(member.max_duration)
+    return member
 
 
 def end_replicas(
@@ -70,10 +85,41 @@ def end_replicas(
 
     Returns those that this call ended; a replica that has ended before is left alone. In a transaction.
     """
-    ended = [replica for replica in replicas if _end(replica, state, ended_at, detail, exit_code)]
-    if not ended:
-        return []
-    ids = [replica.pk for replica in ended]
+    with sql.together():
+        lock_nodes(replica.node_id for replica in replicas)
+        told = [_end(replica, state, ended_at, detail, exit_code) for replica in replicas]
+        ended = [replica for replica, moved in zip(replicas, told, strict=True) if moved.rows()]
+        if not ended:
+            return []
+        _free([replica.pk for replica in ended], state, ended_at, now)
+        close_commands(
+            [replica.pk for replica in ended],
+            [replica.pk for replica in ended if replica.started_at or exit_code is not None],
+        )
+        lock_attempt(ended[0].attempt_id)
+        states = sql.ask("SELECT state FROM scheduling_replica WHERE attempt_id = %s", ended[0].attempt_id)
+        course = sql.ask(_COURSE, ended[0].attempt_id)
+    wake.scheduler(node_ids=[replica.node_id for replica in ended])
+    for replica in ended:
+        replica.state = state
+    _settle(ended[0], [state for (state,) in states.rows()], course.rows(), now)
+    return ended
+
+
+def _end(replica: Member, state: ReplicaState, at: datetime, detail: str, exit_code: int | None) -> sql.Asked:
+    return sql.ask(
+        "UPDATE scheduling_replica SET state = %s, ended_at = %s, exit_code = %s, exit_detail = %s"
+        f" WHERE id = %s AND state NOT IN ({sql.marks(_FINAL)}) RETURNING id",
+        str(state),
+        at,
+        exit_code,
+        detail[:200],
+        replica.pk,
+        *_FINAL,
+    )
+
+
+def _free(ids: list[int], state: ReplicaState, ended_at: datetime, now: datetime) -> None:
     at_end = "MAX(started_at, %s)" if connection.vendor == "sqlite" else "GREATEST(started_at, %s)"
     sql.execute(
         # the start is the floor: a wrong age can shorten a bill to nothing, never below
@@ -91,25 +137,6 @@ def end_replicas(
         now,
         *ids,
     )
-    close_commands(ids, [replica.pk for replica in ended if replica.started_at or exit_code is not None])
-    wake.scheduler(node_ids=[replica.node_id for replica in ended])
-    for replica in ended:
-        replica.state = state
-    _settle(ended[0], state, now)
-    return ended
-
-
-def _end(replica: Member, state: ReplicaState, at: datetime, detail: str, exit_code: int | None) -> int:
-    return sql.execute(
-        "UPDATE scheduling_replica SET state = %s, ended_at = %s, exit_code = %s, exit_detail = %s"
-        f" WHERE id = %s AND state NOT IN ({sql.marks(_FINAL)})",
-        str(state),
-        at,
-        exit_code,
-        detail[:200],
-        replica.pk,
-        *_FINAL,
-    )
 
 
 def lock_attempt(attempt_id: int) -> None:
@@ -118,23 +145,27 @@ def lock_attempt(attempt_id: int) -> None:
     The row lock of PostgreSQL; on SQLite the transaction holds the write lock anyway.
     """
     if connection.vendor == "postgresql":
-        sql.fetch("SELECT id FROM scheduling_attempt WHERE id = %s FOR UPDATE", attempt_id)
+        sql.ask("SELECT id FROM scheduling_attempt WHERE id = %s FOR UPDATE", attempt_id)
 
 
-def _settle(member: Member, news: ReplicaState, now: datetime) -> None:
+def _settle(member: Member, states: list[str], course: list[tuple[Any, ...]], now: datetime) -> None:
     """After some replicas ended: end the attempt when all have, or stop a gang that fell below its minimum."""
     from pool.scheduling.services.stopping import stop_job  # stopping ends replicas, and ending may stop
 
-    lock_attempt(member.attempt_id)
-    rows = sql.fetch("SELECT state FROM scheduling_replica WHERE attempt_id = %s", member.attempt_id)
-    states = [state for (state,) in rows]
     live = [state for state in states if state not in REPLICA_FINAL]
-    if not live:
-        _finish_attempt(member, states, now)
-    elif news in {ReplicaState.FAILED, ReplicaState.LOST}:
+    if not live and course:
+        _finish_attempt(member, states, _Course(*course[0]), now)
+    elif live and member.state in {ReplicaState.FAILED, ReplicaState.LOST}:
         job = Job.objects.get(pk=member.job_id)
         if len(live) + states.count(ReplicaState.SUCCEEDED) < job.min_member:
             stop_job(job, StopReason.GANG, now)
+
+
+# nothing when the attempt has ended already
+_COURSE = (
+    "SELECT j.id, j.state, j.stop_reason, j.min_member, j.max_retries, a.number FROM scheduling_job j"
+    " JOIN scheduling_attempt a ON a.job_id = j.id WHERE a.id = %s AND a.ended_at IS NULL"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,40 +180,26 @@ class _Course:
     attempt: int
 
 
-def _finish_attempt(member: Member, states: list[str], now: datetime) -> None:
-    row = sql.first(
-        "SELECT j.id, j.state, j.stop_reason, j.min_member, j.max_retries, a.number FROM scheduling_job j"
-        " JOIN scheduling_attempt a ON a.job_id = j.id WHERE a.id = %s AND a.ended_at IS NULL",
-        member.attempt_id,
-    )
-    if row is None:
-        return
-    job = _Course(*row)
+def _finish_attempt(member: Member, states: list[str], job: _Course, now: datetime) -> None:
     outcome = _outcome(job, states)
-    sql.execute(
-        "UPDATE scheduling_attempt SET ended_at = %s, outcome = %s WHERE id = %s", now, outcome, member.attempt_id
-    )
     target = _next_state(job, outcome)
     check_job(job.state, target)
     again = target not in JOB_FINAL
-    sql.execute(
-        "UPDATE scheduling_job SET state = %s, stop_reason = '', outcome = %s, finished_at = %s, deadline_at = NULL"
-        + (", queued_at = %s, started_at = NULL" if again else "")
-        + " WHERE id = %s",
-        str(target),
-        "" if again else outcome,
-        None if again else now,
-        *([now] if again else []),
-        job.job_id,
-    )
-    note(
-        job.job_id,
-        now,
-        "requeued" if again else "finished",
-        state=str(target),
-        outcome=outcome,
-        attempt=job.attempt,
-    )
+    with sql.together():
+        sql.execute(
+            "UPDATE scheduling_attempt SET ended_at = %s, outcome = %s WHERE id = %s", now, outcome, member.attempt_id
+        )
+        sql.execute(
+            "UPDATE scheduling_job SET state = %s, stop_reason = '', outcome = %s, finished_at = %s,"
+            " deadline_at = NULL" + (", queued_at = %s, started_at = NULL" if again else "") + " WHERE id = %s",
+            str(target),
+            "" if again else outcome,
+            None if again else now,
+            *([now] if again else []),
+            job.job_id,
+        )
+        kind = "requeued" if again else "finished"
+        note(job.job_id, now, kind, state=str(target), outcome=outcome, attempt=job.attempt)
     if again:
         wake.scheduler([job.job_id])
 
@@ -208,7 +225,8 @@ def _next_state(job: _Course, outcome: str) -> JobState:
     }
     if outcome in fixed:
         return fixed[outcome]
-    before = Attempt.objects.filter(job_id=job.job_id, outcome=outcome).count()
+    # this attempt counts too: its outcome is not stored yet
+    before = 1 + Attempt.objects.filter(job_id=job.job_id, outcome=outcome).count()
     # a lost node is no fault of the job: it does not use up the job's own retries
     allowed = MAX_LOSSES if outcome == "lost" else job.max_retries
     return JobState.QUEUED if before <= allowed else JobState.FAILED
