@@ -225,7 +225,7 @@ def test_the_reconciliation_and_its_export_show_down_and_unusable(
         ("Compute", "3.000000", "2.000000", "0.000000"),
         ("Memory", "3.000000", "2.000000", "0.000000"),
     ]
-    parts = [Decimal(rows[0][name]) for name in ("Billed", "Running", "Idle", "Unusable", "Down")]
+    parts = [Decimal(rows[0][name]) for name in ("Billed", "To be billed", "Idle", "Unusable", "Down")]
     assert sum(parts) == Decimal(rows[0]["Capacity × time"])
     for language, words in (("en", ("Unusable", "Down")), ("zh-hans", ("不可用", "停机"))):
         page = client.get(reverse("billing:usage_reconciliation") + days, headers={"accept-language": language})

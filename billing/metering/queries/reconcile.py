@@ -38,7 +38,7 @@ class Balance:
 
     capacity: Fraction = Fraction(0)
     billed: Fraction = Fraction(0)
-    running: Fraction = Fraction(0)  # held by work that runs, not in records yet
+    running: Fraction = Fraction(0)  # held and not in records yet: by work that runs, or that ended a moment ago
     held: Fraction = Fraction(0)
     unusable: Fraction = Fraction(0)  # of what was not held: cordoned or draining, and not down
     down: Fraction = Fraction(0)  # of what was not held: faulty, or the node out of reach
@@ -90,15 +90,18 @@ class Reconciliation:
         )
 
 
-def reconcile(start: datetime, end: datetime) -> Reconciliation:
-    """By site and model, for [start, end); `end` may be now. Platform-wide: for operators, finance and checks."""
+def reconcile(start: datetime, end: datetime, metered: datetime | None = None) -> Reconciliation:
+    """By site and model, for [start, end); `end` may be now. Platform-wide: for operators, finance and checks.
+
+    What ended is expected in records where its end became known before `metered`; None: all of it.
+    """
     groups: dict[Group, GroupBalance] = {}
     spans = _add_capacity(groups, start, end)
     billed = {key[0]: length for key, length in sums(UsageRecord.objects.all(), start, end, ("interval_id",)).items()}
     parts: dict[_Part, _Amounts] = defaultdict(_Amounts)
     cards: Counter[tuple[int, int, int]] = Counter()
     mismatches = []
-    for row in _held(start, end, billed):
+    for row in _held(start, end, billed, metered):
         running_us = max(0, row.held_us - row.billed_us) if row.runs else 0
         amounts = parts[row.part]
         amounts.held += row.held_us
@@ -157,6 +160,7 @@ _COLUMNS = (
     "device_id",
     "started_at",
     "ended_at",
+    "closed_at",
     "device__node__site__name",
     "device__model__name",
     "compute_num",
@@ -166,25 +170,29 @@ _COLUMNS = (
 )
 
 
-def _held(start: datetime, end: datetime, billed: dict[int, int]) -> Iterator[_Row]:
+def _held(start: datetime, end: datetime, billed: dict[int, int], metered: datetime | None) -> Iterator[_Row]:
     """Every interval that touches [start, end), and every other one that something is billed for there."""
     touching = Q(started_at__lt=end) & (Q(ended_at__isnull=True) | Q(ended_at__gt=start))
     seen = set()
     for row in Interval.objects.filter(touching).values_list(*_COLUMNS).iterator(chunk_size=5000):
         seen.add(row[0])
-        yield _row(row, start, end, billed)
+        yield _row(row, start, end, billed, metered)
     strangers = [pk for pk, length in billed.items() if length and pk not in seen]
     for begin in range(0, len(strangers), 500):
         for row in Interval.objects.filter(pk__in=strangers[begin : begin + 500]).values_list(*_COLUMNS):
-            yield _row(row, start, end, billed)
+            yield _row(row, start, end, billed, metered)
 
 
-def _row(row: tuple[Any, ...], start: datetime, end: datetime, billed: dict[int, int]) -> _Row:
-    pk, public_id, device_id, started_at, ended_at, *part = row
+def _row(
+    row: tuple[Any, ...], start: datetime, end: datetime, billed: dict[int, int], metered: datetime | None
+) -> _Row:
+    pk, public_id, device_id, started_at, ended_at, closed_at, *part = row
     begins, ends = max(started_at, start), min(ended_at or end, end)
     held_us = max(0, microseconds(begins, ends))
     begin = microseconds(start, begins)
-    return _Row(public_id, device_id, _Part(*part), begin, held_us, billed.get(pk, 0), ended_at is None)
+    # metering comes round each minute: until then an end is no more in records than what runs
+    open_ = ended_at is None or (metered is not None and closed_at is not None and closed_at >= metered)
+    return _Row(public_id, device_id, _Part(*part), begin, held_us, billed.get(pk, 0), open_)
 
 
 def _add_capacity(groups: dict[Group, GroupBalance], start: datetime, end: datetime) -> dict[int, list[Span]]:
