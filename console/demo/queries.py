@@ -6,7 +6,6 @@ from django.db.models import Count, Q, Sum
 
 from billing.invoices.building import last_day
 from billing.metering.models import UsageRecord
-
 from console.common.actor import Actor
 from console.demo.fleet import SITES
 from console.demo.load.pace import WHOLE, Level
