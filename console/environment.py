@@ -100,11 +100,18 @@ def _sqlite(path: Path) -> dict[str, Any]:
 
 
 def redis_urls(folder: Path) -> tuple[str, str]:
-    """(URL for redis clients and Channels, URL for Celery). Both name the same server."""
+    """(URL for redis clients and Channels, URL for Celery). Both name the same server.
+
+    Raises ImproperlyConfigured for a URL that names none.
+    """
     url = os.environ.get("REDIS_URL", "")
     if not url:
         socket = folder / "valkey.sock"
         return f"unix://{socket}", f"redis+socket://{socket}"
+    parts = urlsplit(url)
+    place = parts.path if parts.scheme == "unix" else parts.hostname
+    if parts.scheme not in {"redis", "rediss", "unix"} or not place:
+        raise ImproperlyConfigured("REDIS_URL: use redis://host:port/0, rediss://host:port/0 or unix:///path/to/socket")
     if url.startswith("unix://"):
         return url, "redis+socket://" + url.removeprefix("unix://")
     return url, url
