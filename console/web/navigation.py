@@ -66,12 +66,12 @@ MENU: tuple[Group, ...] = (
     Group(
         _("Pool"),
         (
-            Entry(_("Overview"), "web:overview", "layout-dashboard", ("web:overview", "web:heatmap")),
+            Entry(_("Overview"), "web:overview", "layout-dashboard", ("web:overview",)),
             Entry(
                 _("Nodes & devices"),
                 "inventory:node_list",
                 "server",
-                ("inventory:node", "inventory:device"),
+                ("inventory:node", "inventory:device", "web:heatmap"),
                 "nodes",
             ),
             Entry(_("Sites"), "inventory:site_list", "map-pin", ("inventory:site",), "sites"),

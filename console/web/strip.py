@@ -161,9 +161,9 @@ def _micro(microseconds: int | None) -> str:
     if microseconds is None:
         return "–"
     if microseconds < 1000:
-        return f"{_number(microseconds, 0)} µs"
+        return _("%(n)s µs") % {"n": _number(microseconds, 0)}
     if microseconds < 100_000:
-        return f"{_number(microseconds / 1000, 1)} ms"
+        return _("%(n)s ms") % {"n": _number(microseconds / 1000, 1)}
     return formats.duration(microseconds / 1_000_000)
 
 

@@ -107,9 +107,10 @@ def _criterion(key: str, tie_rule: str = "free_gpu") -> str:
 def _placed(reasons: Mapping[str, Any]) -> Why:
     score, other = reasons["score"], reasons.get("runner_up")
     considered = int(reasons.get("considered", 0))
-    summary = ngettext(
-        "%(n)s node could hold it.", "%(n)s nodes could hold it; the first criterion that differs decides.", considered
-    ) % {"n": formats.count(considered)}
+    summary = _("1 node could hold it.")
+    if considered != 1:
+        text = _("%(n)s nodes could hold it; the first criterion that differs decides.")
+        summary = text % {"n": formats.count(considered)}
     names = _node_names([score, other] if other else [score])
     return Why(
         placed=True,
