@@ -33,7 +33,8 @@ class News:
     proof_at: datetime | None
 
 
-_RESULTS = {"stop": "stopped", "lease": "failed", "start_failed": "failed", "lost": "lost"}
+# a lease that ran out is the node's trouble, not the job's: agent or server, whoever tells it first, it is placed again
+_RESULTS = {"stop": "stopped", "lease": "lost", "start_failed": "failed", "lost": "lost"}
 
 
 def apply_news(batch: list[News]) -> set[str]:
