@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -112,6 +112,7 @@ def redis_urls(folder: Path) -> tuple[str, str]:
     place = parts.path if parts.scheme == "unix" else parts.hostname
     if parts.scheme not in {"redis", "rediss", "unix"} or not place:
         raise ImproperlyConfigured("REDIS_URL: use redis://host:port/0, rediss://host:port/0 or unix:///path/to/socket")
-    if url.startswith("unix://"):
-        return url, "redis+socket://" + url.removeprefix("unix://")
+    if parts.scheme == "unix":
+        database = dict(parse_qsl(parts.query)).get("db", "0")
+        return url, f"redis+socket://{parts.path}?virtual_host={database}"
     return url, url
