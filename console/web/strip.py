@@ -46,7 +46,7 @@ def for_platform(actor: Actor) -> list[Figure]:
     now = clock.now()
     strip = [_allocated(actor, now), _utilisation(now), _fragmentation(), *_times(actor, now)]
     if actor.sees_all_money:
-        strip.append(_revenue(actor, now))
+        strip.append(revenue(actor, now))
     return strip
 
 
@@ -138,7 +138,7 @@ def _times(actor: Actor, now: datetime) -> list[Figure]:
     ]
 
 
-def _revenue(actor: Actor, now: datetime) -> Figure:
+def revenue(actor: Actor, now: datetime) -> Figure:
     start = day_start(local_day(now, config.zone()), config.zone())
     found = _shared("revenue", _SLOW_S, lambda: money.revenue(actor, start, now))
     if found is None:

@@ -44,6 +44,8 @@ def test_navigation_shows_existing_rooms_to_those_who_may_enter(actors: Actors) 
     assert {"Overview", "Jobs", "Queues", "Usage", "Invoices", "Audit log"} <= names(actors.operator)
     assert {"Usage", "Invoices", "Audit log"} & names(actors.member_a) == set()
     assert "Usage" in names(actors.billing_a)
+    assert {"Usage", "Invoices", "Prices"} <= names(actors.finance)
+    assert {"Jobs", "Queues", "Nodes & devices", "Sites"} & names(actors.finance) == set(), "money, not work"
     assert "Audit log" in names(actors.owner_a)
 
 

@@ -119,4 +119,4 @@ def _roles(job: Job) -> list[Role]:
 
 
 def _isolation(word: str) -> str:
-    return _("automatic") if word == "auto" else dict(Isolation.choices).get(word, word)
+    return _("automatic") if word == "auto" else str(dict(Isolation.choices).get(word, word))
