@@ -9,8 +9,6 @@ import socket
 import time
 from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
-
 from console import environment
 from console.embedded.refusal import BAD_SETTING, DISK_FULL, PORT_BUSY, UNWRITABLE, Refusal
 
@@ -109,7 +107,7 @@ def servers(home: Path) -> None:
     try:
         environment.database(home)
         environment.redis_urls(home)
-    except ImproperlyConfigured as error:
+    except environment.BadSetting as error:
         raise Refusal(f"{error}.", BAD_SETTING) from None
     except ValueError as error:  # a port that is no number
         raise Refusal(f"DATABASE_URL or REDIS_URL cannot be read: {error}.", BAD_SETTING) from None
