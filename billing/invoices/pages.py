@@ -128,10 +128,14 @@ def _answer(request: HttpRequest, act: Any, found: Invoice | None = None) -> Htt
 
 
 def _month(text: str) -> date:
+    wrong = InvalidInput([FieldError("month", "must be a year and month such as 2026-11")])
     try:
-        return date.fromisoformat(f"{text}-01")
+        month = date.fromisoformat(f"{text}-01")
     except ValueError:
-        raise InvalidInput([FieldError("month", "must be a year and month such as 2026-11")]) from None
+        raise wrong from None
+    if not 2000 <= month.year < 3000:  # whatever else a calendar knows, nobody was billed then
+        raise wrong
+    return month
 
 
 def _filtered(actor: Actor, request: HttpRequest) -> QuerySet[Invoice]:

@@ -176,10 +176,18 @@ def test_bad_prices_are_named_and_change_nothing(price: Price, sign_in: SignIn, 
     assert Price.objects.count() == 1
 
 
-def test_a_month_that_is_none_is_named(actors: Actors, sign_in: SignIn) -> None:
-    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": "2026-13"})
+@pytest.mark.parametrize("month", ["2026-13", "0001-01", "1999-12", "9999-12", "NaN", "", "2026-11\0", "-1", "1e309"])
+def test_a_month_that_is_none_is_named(actors: Actors, sign_in: SignIn, month: str) -> None:
+    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": month})
     assert response.status_code == 422
     assert b"must be a year and month such as 2026-11" in response.content
+    assert not Invoice.objects.exists()
+
+
+def test_a_month_that_has_not_begun_has_no_draft(actors: Actors, sign_in: SignIn) -> None:
+    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": "2999-12"})
+    assert response.status_code == 422
+    assert b"month: has not begun" in response.content
     assert not Invoice.objects.exists()
 
 
