@@ -1,7 +1,7 @@
 # Weir: every command of a person or a developer. `make up` is all that a new machine needs.
 SHELL := /bin/bash
 PY := .venv/bin/python
-.PHONY: up setup setup-dev test lint fmt bench chaos pins
+.PHONY: up setup setup-dev test lint fmt bench chaos pins pictures
 
 up: setup
 	@exec $(PY) manage.py up --demo $(UP)
@@ -35,6 +35,10 @@ bench: setup-dev
 # kill -9 of each process in turn under load, Valkey flushed, the invariants checked after each
 chaos: setup-dev
 	@WEIR_CHAOS=long $(PY) -m pytest tests/chaos -q $(TESTS)
+
+# the pictures of docs/tour.md, in both languages and themes, of a demo of its own or of the one whose LINK is given
+pictures: setup-dev
+	@$(PY) -m tests.tour.pictures $(LINK)
 
 # exact pins with hashes for every Python from 3.11 on; a plain compile omits what another 3.11 needs
 pins: setup-dev

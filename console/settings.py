@@ -214,6 +214,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "console.common.api.summaries.summaries",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "JobState": "pool.scheduling.states.JobState",
         "ReplicaState": "pool.scheduling.states.ReplicaState",

@@ -1,6 +1,7 @@
 """What an hour of something would cost, at the prices valid now. Answers pool.scheduling.ports.PriceQuote."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,17 +20,25 @@ PLACES = 6
 def quote(tenant: Tenant, items: Sequence[QuoteItem]) -> Quote:
     """Per hour, in the tenant's currency, to six decimals, half-up; one query of prices.
 
-    An item that is not placed yet is quoted at the dearest model of its isolation: what it may cost at most.
+    An item that is not placed yet is quoted at the cheapest and at the dearest of its models that has a price.
     """
-    prices = queries.load_currency(tenant.currency)
-    total, missing = Fraction(0), []
+    prices, now = queries.load_currency(tenant.currency), clock.now()
+    least, most, known = Fraction(0), Fraction(0), True
+    missing: list[str] = []
     for item in items:
-        price = _price(prices, item) if prices else None
-        if price is None:
-            missing.append(f"{item.model_name or '*'} {item.isolation}")
+        found = {model: _price(prices, model, item.isolation, now) for model in item.models}
+        missing += [f"{model} {item.isolation}" for model, price in found.items() if price is None]
+        held = _share(item) * item.count
+        priced = [Fraction(price) for price in found.values() if price is not None]
+        if not priced:
+            known = False
             continue
-        total += Fraction(price) * _share(item) * item.count
-    return Quote(round_half_up(total, PLACES), tenant.currency, tuple(dict.fromkeys(missing)))
+        least += min(priced) * held
+        most += max(priced) * held
+    named = tuple(dict.fromkeys(missing))
+    if not known:
+        return Quote(None, tenant.currency, named)
+    return Quote(round_half_up(most, PLACES), tenant.currency, named, round_half_up(least, PLACES))
 
 
 def _share(item: QuoteItem) -> Fraction:
@@ -40,10 +49,6 @@ def _share(item: QuoteItem) -> Fraction:
     return charged(Held(compute, item.memory_mib, item.device_memory_mib), config.basis())
 
 
-def _price(prices: Prices, item: QuoteItem) -> Decimal | None:
-    now = clock.now()
-    if item.model_name is not None:
-        version = prices.of(item.model_name, item.isolation).at(now)
-        return version.price if version else None
-    held = [timeline.at(now) for (_, isolation), timeline in prices.timelines.items() if isolation == item.isolation]
-    return max((version.price for version in held if version and version.price is not None), default=None)
+def _price(prices: Prices | None, model: str, isolation: str, now: datetime) -> Decimal | None:
+    version = prices.of(model, isolation).at(now) if prices else None
+    return version.price if version else None

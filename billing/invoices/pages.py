@@ -13,9 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
+from billing import config
 from billing.invoices import queries, services
 from billing.invoices.models import Invoice
 from billing.metering.queries import may_see_money, tenants_for
+from billing.rating.calendar import local_day
 from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
@@ -56,7 +58,7 @@ def invoices(request: HttpRequest) -> HttpResponse:
         "filters": _filters(request, tenants),
         "filtered": any(request.GET.get(name) for name in ("tenant", "state", "month")),
         "tenants": tenants if actor.is_finance else [],
-        "this_month": clock.now().strftime("%Y-%m"),
+        "this_month": local_day(clock.now(), config.zone()).strftime("%Y-%m"),
         "may_draft": actor.is_finance,
     }
     return render(request, "billing/invoice_list.html", context)
@@ -126,10 +128,14 @@ def _answer(request: HttpRequest, act: Any, found: Invoice | None = None) -> Htt
 
 
 def _month(text: str) -> date:
+    wrong = InvalidInput([FieldError("month", "must be a year and month such as 2026-11")])
     try:
-        return date.fromisoformat(f"{text}-01")
+        month = date.fromisoformat(f"{text}-01")
     except ValueError:
-        raise InvalidInput([FieldError("month", "must be a year and month such as 2026-11")]) from None
+        raise wrong from None
+    if not 2000 <= month.year < 3000:  # whatever else a calendar knows, nobody was billed then
+        raise wrong
+    return month
 
 
 def _filtered(actor: Actor, request: HttpRequest) -> QuerySet[Invoice]:

@@ -17,7 +17,7 @@ from billing.rating.calendar import first_of, local_day, zone_of
 from console.audit import services as audit
 from console.common import clock
 from console.common.actor import Actor
-from console.common.errors import Conflict, NotAllowed
+from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Tenant
 
 log = structlog.get_logger("weir.billing")
@@ -27,10 +27,13 @@ SIZE = 500  # records a transaction: on SQLite each holds the one write lock
 def refresh(actor: Actor, tenant: Tenant, month: date, now: datetime | None = None) -> Invoice:
     """Makes the draft of a tenant's month, or brings it up to date. Idempotent.
 
-    `month` is any day of it. Raises NotAllowed (only finance), or Conflict once the invoice is issued.
+    `month` is any day of it. Raises NotAllowed (only finance), InvalidInput for a month that has not begun, or Conflict
+    once the invoice is issued.
     """
     _check_finance(actor)
     now = now or clock.now()
+    if first_of(month) > zone_month(tenant, now):
+        raise InvalidInput([FieldError("month", "has not begun; a draft is of this month or an earlier one")])
     invoice, made = Invoice.objects.get_or_create(
         tenant=tenant,
         month=first_of(month),

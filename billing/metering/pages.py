@@ -61,13 +61,14 @@ BALANCES = [
     Column(_("Resource"), "resource"),
     Column(_("Capacity × time"), lambda row: card_hours(row.balance.capacity), "number"),
     Column(_("Billed"), lambda row: card_hours(row.balance.billed), "number"),
-    Column(_("Running"), lambda row: card_hours(row.balance.running), "number"),
+    Column(_("To be billed"), lambda row: card_hours(row.balance.running), "number"),
     Column(_("Idle"), lambda row: card_hours(row.balance.idle), "number"),
     Column(_("Unusable"), lambda row: card_hours(row.balance.unusable), "number"),
     Column(_("Down"), lambda row: card_hours(row.balance.down), "number"),
     Column(_("Unexplained"), lambda row: card_hours(row.balance.unexplained), "number"),
 ]
 EXPORTED = 200_000
+METERED_WITHIN = timedelta(minutes=3)  # beat meters what closed each minute
 
 
 class BalanceRow(NamedTuple):
@@ -178,7 +179,7 @@ def _reconciled(request: HttpRequest) -> tuple[filters.Where, Reconciliation]:
     zone = config.zone()
     start = day_start(where.chosen.first, zone)
     end = min(day_start(where.chosen.last + timedelta(days=1), zone), now)
-    return where, reconcile(start, max(start, end))
+    return where, reconcile(start, max(start, end), metered=now - METERED_WITHIN)
 
 
 def _today_first(request: HttpRequest, now: datetime) -> dict[str, str]:

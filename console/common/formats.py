@@ -64,7 +64,7 @@ def cpu(milli: int | None) -> str:
     cores = (Decimal(milli) / 1000).quantize(Decimal("0.01"))
     places = 0 if cores == cores.to_integral_value() else 2
     text = formats.number_format(cores, decimal_pos=places)
-    return ngettext("%(count)s core", "%(count)s cores", milli // 1000) % {"count": text}
+    return ngettext("%(count)s core", "%(count)s cores", 1 if milli == 1000 else 2) % {"count": text}
 
 
 def duration(value: timedelta | float | None) -> str:

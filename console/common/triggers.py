@@ -1,12 +1,14 @@
 """Installs database triggers from plain SQL, on both databases.
 
-SQLite drops a table's triggers when a later migration rebuilds the table: such a migration calls the room's
-`install` again, and tests/common/test_triggers.py fails if one is missing.
+SQLite drops a table's triggers when a later migration rebuilds the table, and refuses the rebuild while triggers of
+other tables name it: such a migration stands between the two operations of `set_aside`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
@@ -39,3 +41,23 @@ def install_postgresql(editor: BaseDatabaseSchemaEditor, triggers: Iterable[Trig
             f"FOR EACH ROW EXECUTE FUNCTION {trigger.name}()",
             params=None,
         )
+
+
+def set_aside() -> tuple[migrations.RunPython, migrations.RunPython]:
+    """(before, after) for a migration that changes tables: SQLite's triggers go, and come back as they were."""
+    kept: list[tuple[str, str]] = []
+
+    def drop(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        if editor.connection.vendor != "sqlite":
+            return
+        with editor.connection.cursor() as cursor:
+            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+            kept[:] = cursor.fetchall()
+        for name, _ in kept:
+            editor.execute(f'DROP TRIGGER "{name}"')
+
+    def make(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        for _, statement in kept:
+            editor.execute(statement, params=None)
+
+    return migrations.RunPython(drop, make), migrations.RunPython(make, drop)

@@ -5,9 +5,11 @@ Origin header decides. A client without cookies (an API token under /ws/token/) 
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+import redis
 import structlog
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
@@ -17,6 +19,7 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[Any]]
+TRY_LATER = 1013
 TOKEN_PATH = "/ws/token/"  # noqa: S105 - a path, not a secret
 
 
@@ -33,10 +36,20 @@ class OriginGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Any:
         headers = {name.decode("latin1").lower(): value.decode("latin1") for name, value in scope["headers"]}
         if allowed(scope["path"], scope.get("scheme", "ws"), headers):
-            return await self.app(scope, receive, send)
+            return await self._serve(scope, receive, send)
         log.warning("websocket_refused", path=scope["path"], origin=headers.get("origin", ""))
         await receive()  # websocket.connect; closing before accepting makes the server answer 403
         await send({"type": "websocket.close", "code": 4403})
+        return None
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> Any:
+        """A Valkey that is away ends the socket in one line of the log; the browser comes back by itself."""
+        try:
+            return await self.app(scope, receive, send)
+        except (redis.RedisError, ConnectionError, TimeoutError) as error:
+            log.warning("websocket_ended", path=scope["path"], error=str(error) or repr(error))
+        with suppress(RuntimeError, OSError):  # it may be closed already
+            await send({"type": "websocket.close", "code": TRY_LATER})
         return None
 
 

@@ -15,6 +15,7 @@ def main(argv: list[str]) -> int:
     options = parse(argv)
     os.chdir(BASE_DIR)  # `python -m` finds our packages from here, whatever folder the person stands in
     try:
+        preflight.servers(options.home)
         preflight.data_folder(options.home)
         preflight.disk_space(options.home, options.min_free_mib)
         held = lock.take(options.home)

@@ -31,9 +31,13 @@ def _database() -> str:
 
 def _valkey() -> str:
     try:
-        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
-        with client:
-            client.ping()
+        ask_valkey(1)
     except redis.RedisError:
         return "down"
     return "ok"
+
+
+def ask_valkey(seconds: float = 5) -> None:
+    """Raises redis.RedisError, which names the server, when the one of REDIS_URL does not answer."""
+    with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=seconds, socket_connect_timeout=seconds) as client:
+        client.ping()

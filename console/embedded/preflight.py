@@ -9,7 +9,8 @@ import socket
 import time
 from pathlib import Path
 
-from console.embedded.refusal import DISK_FULL, PORT_BUSY, UNWRITABLE, Refusal
+from console import environment
+from console.embedded.refusal import BAD_SETTING, DISK_FULL, PORT_BUSY, UNWRITABLE, Refusal
 
 MIB = 1024 * 1024
 
@@ -99,6 +100,17 @@ def _bind(family: socket.AddressFamily, address: str, port: int) -> OSError | No
     except OSError as error:
         return error
     return None
+
+
+def servers(home: Path) -> None:
+    """Refuses a DATABASE_URL or REDIS_URL that cannot be meant. Whether they answer is asked by `prepare`."""
+    try:
+        environment.database(home)
+        environment.redis_urls(home)
+    except environment.BadSetting as error:
+        raise Refusal(f"{error}.", BAD_SETTING) from None
+    except ValueError as error:  # a port that is no number
+        raise Refusal(f"DATABASE_URL or REDIS_URL cannot be read: {error}.", BAD_SETTING) from None
 
 
 def secret_key(home: Path) -> None:

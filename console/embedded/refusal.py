@@ -6,6 +6,7 @@ PORT_BUSY = 5
 ALREADY_RUNNING = 6
 NO_VALKEY = 7
 PREPARE_FAILED = 8
+BAD_SETTING = 9
 
 
 class Refusal(Exception):

@@ -7,14 +7,18 @@ no route here. Passwords and sign-ins are recorded by the adapter, second factor
 from typing import Any
 
 from allauth.account import views as account
+from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as totp
+from django.contrib import messages
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import path, re_path
 from django.urls.resolvers import URLPattern
+from django.utils.translation import gettext as _
 
 from console.audit.services import record
 from console.tenants import queries
@@ -36,6 +40,23 @@ class _Recorded:
         return answer
 
 
+class SetPassword(account.PasswordSetView):  # type: ignore[misc]
+    """The first password. Whoever was sent here on the way to something else (`next`) goes on there."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.GET.get(REDIRECT_FIELD_NAME):
+            text = _("You signed in by a link and have no password yet. Set one first; then this goes on.")
+            messages.info(request, text)
+        answer: HttpResponseBase = super().get(request, *args, **kwargs)
+        return answer
+
+    def form_valid(self, form: Any) -> HttpResponseBase:
+        answer: HttpResponseBase = super().form_valid(form)
+        # just typed twice: it need not be asked for again
+        record_authentication(self.request, self.request.user, method="password", reauthenticated=True)
+        return answer
+
+
 class ActivateTotp(_Recorded, totp.ActivateTOTPView):  # type: ignore[misc]
     action = "user.second_factor.add"
 
@@ -54,7 +75,7 @@ urlpatterns: list[URLPattern] = [
     path("inactive/", account.account_inactive, name="account_inactive"),
     path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
     path("password/change/", account.password_change, name="account_change_password"),
-    path("password/set/", account.password_set, name="account_set_password"),
+    path("password/set/", SetPassword.as_view(), name="account_set_password"),
     path("password/reset/", account.password_reset, name="account_reset_password"),
     path("password/reset/done/", account.password_reset_done, name="account_reset_password_done"),
     re_path(

@@ -5,6 +5,8 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from console.audit.services import record
 from console.common.actor import Actor, ActorKind
@@ -28,6 +30,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if isinstance(request.user, User):
             record(queries.actor_for_user(request.user, request), "auth.logout", request.user)
         super().logout(request)
+
+    def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
+        """Who knows no password yet, since a one-time link let them in, sets one where others are asked for theirs."""
+        known: list[dict[str, Any]] = super().get_reauthentication_methods(user)
+        if known or not user.is_authenticated or user.has_usable_password():
+            return known
+        return [{"id": "set_password", "description": _("Set a password"), "url": reverse("account_set_password")}]
 
     def set_password(self, user: User, password: str) -> None:
         """Both the change of a known password and the setting of a first one come through here."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
@@ -24,6 +25,7 @@ PAGES: dict[int, Page] = {
     ),
     404: Page(_("Not found"), _("It does not exist, or it belongs to a tenant that you are not a member of.")),
     409: Page(_("Too late: it has changed meanwhile"), _("Go back, look at its present state, and try again.")),
+    413: Page(_("This request is too large"), _("Nothing was stored. Shorten what you send, then try again.")),
     422: Page(_("This input cannot be accepted"), _("Nothing was stored. What to mend:")),
     429: Page(_("Too many attempts"), _("Wait a few minutes, then try again.")),
     500: Page(
@@ -59,7 +61,7 @@ def refusal(request: HttpRequest, error: WeirError) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return page(request, 400)
+    return page(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

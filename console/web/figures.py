@@ -90,9 +90,9 @@ def device_heat(points: Sequence[Point], limit_w: int) -> Figure:
         "overlaying": "y",
         "side": "right",
         "range": [20, 104],
-        "ticksuffix": " °C",
         "tickmode": "array",
         "tickvals": [25, 50, 75, 100],
+        "ticktext": ["25 °C", "50 °C", "75 °C", "100 °C"],  # plotly adds no suffix to marks of one's own
         "showgrid": False,
     }
     figure["layout"]["margin"]["r"] = 48

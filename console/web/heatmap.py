@@ -194,7 +194,7 @@ def _streamed(actor: Actor, devices: QuerySet[Device]) -> Iterator[Row]:
 def _fields(actor: Actor, request: HttpRequest) -> list[dict[str, Any]]:
     sites = [(site.name, site.name) for site in inventory.sites_for(actor)]
     models = [(model.name, model.name) for model in inventory.models_for(actor)]
-    labels = {**dict(Device.State.choices), "unreachable": _("Unreachable")}
+    labels = {**dict(Device.State.choices), "unreachable": _("Unreachable"), "retired": _("Retired")}
     states = [(state, labels[state]) for state in DEVICE_STATES]
     value = request.GET.get
     return [

@@ -29,6 +29,10 @@ def _reads_audit(actor: Actor) -> bool:
     return TenantRole.OWNER in actor.tenants.values()
 
 
+def _sees_work(actor: Actor) -> bool:
+    return actor.sees_all_work or bool(actor.tenants)  # finance sees money, not work
+
+
 def _is_person(actor: Actor) -> bool:
     return actor.user_id is not None
 
@@ -66,22 +70,23 @@ MENU: tuple[Group, ...] = (
     Group(
         _("Pool"),
         (
-            Entry(_("Overview"), "web:overview", "layout-dashboard", ("web:overview", "web:heatmap")),
+            Entry(_("Overview"), "web:overview", "layout-dashboard", ("web:overview",)),
             Entry(
                 _("Nodes & devices"),
                 "inventory:node_list",
                 "server",
-                ("inventory:node", "inventory:device"),
+                ("inventory:node", "inventory:device", "web:heatmap"),
                 "nodes",
+                _sees_work,
             ),
-            Entry(_("Sites"), "inventory:site_list", "map-pin", ("inventory:site",), "sites"),
+            Entry(_("Sites"), "inventory:site_list", "map-pin", ("inventory:site",), "sites", _sees_work),
         ),
     ),
     Group(
         pgettext_lazy("navigation", "Work"),
         (
-            Entry(_("Jobs"), "scheduling:job_list", "list-checks", ("scheduling:job",), "jobs"),
-            Entry(_("Queues"), "scheduling:queue_list", "layers", ("scheduling:queue",), "queues"),
+            Entry(_("Jobs"), "scheduling:job_list", "list-checks", ("scheduling:job",), "jobs", _sees_work),
+            Entry(_("Queues"), "scheduling:queue_list", "layers", ("scheduling:queue",), "queues", _sees_work),
         ),
     ),
     Group(

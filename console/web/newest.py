@@ -9,6 +9,7 @@ from console.common import clock
 from console.common.actor import Actor
 from pool.scheduling import queries
 from pool.scheduling.pages import reads
+from pool.scheduling.pages.job_list import may_submit
 
 _JOBS = 8
 
@@ -38,5 +39,6 @@ def jobs_part(actor: Actor, chosen: str) -> dict[str, Any]:
         "jobs_tabs": tabs,
         "jobs_rows": reads.rows_of(rows, clock.now()),
         "jobs_chosen": chosen,
+        "may_submit": may_submit(actor),
         "several_tenants": actor.sees_all_work or len(actor.tenants) > 1,
     }

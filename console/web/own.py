@@ -17,7 +17,7 @@ from console.common.actor import Actor
 from console.tenants.queries import tenants_for
 from console.web import events
 from console.web.newest import jobs_part
-from console.web.strip import Figure
+from console.web.strip import Figure, revenue
 from pool.inventory import queries as inventory
 from pool.scheduling import queries
 
@@ -44,12 +44,15 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
         "limits": limits(actor),
         "nodes": list(inventory.nodes_for(actor)[:_NODES]),
         "works": bool(actor.tenants),
+        "money_only": actor.sees_all_money and not actor.tenants,
         **jobs_part(actor, request.GET.get("jobs", "active")),
     }
     return render(request, "web/own.html", context)
 
 
 def strip(actor: Actor, now: datetime) -> list[Figure]:
+    if not actor.tenants:  # finance sees money, not work
+        return [revenue(actor, now)] if actor.sees_all_money else []
     counts = queries.counts(actor)
     running = sum(counts[state] for state in queries.active_states())
     held, _capacity = inventory.share_held(actor)

@@ -46,7 +46,7 @@ def for_platform(actor: Actor) -> list[Figure]:
     now = clock.now()
     strip = [_allocated(actor, now), _utilisation(now), _fragmentation(), *_times(actor, now)]
     if actor.sees_all_money:
-        strip.append(_revenue(actor, now))
+        strip.append(revenue(actor, now))
     return strip
 
 
@@ -138,7 +138,7 @@ def _times(actor: Actor, now: datetime) -> list[Figure]:
     ]
 
 
-def _revenue(actor: Actor, now: datetime) -> Figure:
+def revenue(actor: Actor, now: datetime) -> Figure:
     start = day_start(local_day(now, config.zone()), config.zone())
     found = _shared("revenue", _SLOW_S, lambda: money.revenue(actor, start, now))
     if found is None:
@@ -161,9 +161,9 @@ def _micro(microseconds: int | None) -> str:
     if microseconds is None:
         return "–"
     if microseconds < 1000:
-        return f"{_number(microseconds, 0)} µs"
+        return _("%(n)s µs") % {"n": _number(microseconds, 0)}
     if microseconds < 100_000:
-        return f"{_number(microseconds / 1000, 1)} ms"
+        return _("%(n)s ms") % {"n": _number(microseconds / 1000, 1)}
     return formats.duration(microseconds / 1_000_000)
 
 

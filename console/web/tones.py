@@ -30,6 +30,7 @@ TONES: dict[str, Tone] = {
     "draining": Tone(WARN, "circle-dashed"),
     "faulty": Tone(BAD, "triangle-alert"),
     "unreachable": Tone(BAD, "unplug"),
+    "retired": Tone(QUIET, "unplug"),
     "open": Tone(OK, "circle-check"),
     "held": Tone(WARN, "circle-pause"),
     "closed": Tone(QUIET, "ban"),

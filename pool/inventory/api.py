@@ -98,6 +98,8 @@ class DeviceRow(_Scoped, serializers.ModelSerializer[Device]):
             "pci_address",
             "state",
             "state_reason",
+            "added_at",
+            "retired_at",
             "used_share_bp",
             "used_memory_mib",
             "held_bp",

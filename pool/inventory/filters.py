@@ -8,6 +8,7 @@ from console.common.errors import FieldError, InvalidInput
 from pool.inventory.models import Device, Node
 
 UNREACHABLE = "unreachable"  # not a stored state: the agent of the node does not answer
+RETIRED = "retired"  # not in the node any more: in no list but its own
 _LONGEST = 200
 
 
@@ -39,7 +40,7 @@ class DeviceFilter:
 
 F = TypeVar("F", NodeFilter, DeviceFilter)
 NODE_STATES = (*Node.State.values, UNREACHABLE)
-DEVICE_STATES = (*Device.State.values, UNREACHABLE)
+DEVICE_STATES = (*Device.State.values, UNREACHABLE, RETIRED)
 
 
 def node_filter(params: Mapping[str, str]) -> NodeFilter:

@@ -18,10 +18,11 @@ def node_versions() -> dict[int, int]:
 def node_specs(node_ids: Iterable[int] | None = None) -> dict[int, tuple[int, NodeSpec]]:
     """Node primary key -> (version, NodeSpec), of all nodes or of these. Two queries.
 
-    A card's memory is what work may hold: the driver's reserve (a setting, in percent) is taken off.
+    A card's memory is what work may hold: the driver's reserve (a setting, in percent) is taken off. A retired card
+    is among them only while work still holds it.
     """
     nodes = Node.objects.all()
-    devices = Device.objects.all()
+    devices = Device.objects.exclude(retired_at__isnull=False, live_shared=0, live_mig=0)
     if node_ids is not None:
         wanted = list(node_ids)
         nodes, devices = nodes.filter(pk__in=wanted), devices.filter(node_id__in=wanted)

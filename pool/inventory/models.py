@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from console.common import ids
+from console.common import clock, ids
 
 
 class Site(models.Model):
@@ -113,6 +113,10 @@ class Device(models.Model):
     pci_address = models.CharField(max_length=32, blank=True, default="")
     state = models.CharField(max_length=16, choices=State.choices, default=State.READY)
     state_reason = models.CharField(max_length=200, blank=True, default="")
+    # its life in the pool: capacity counts from the first until the second. A row is never deleted: its past was
+    # capacity. A card that comes back has retired_at None again; the time between is an Outage of kind "retired"
+    added_at = models.DateTimeField(default=clock.now, editable=False)
+    retired_at = models.DateTimeField(null=True, blank=True, editable=False)
     # kept by triggers; the CHECKs refuse a double use against any writer
     used_share_bp = models.IntegerField(default=0)
     used_memory_mib = models.IntegerField(default=0)
@@ -123,6 +127,9 @@ class Device(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["node", "index"], name="device_index_once_per_node"),
+            models.CheckConstraint(
+                condition=models.Q(retired_at__isnull=True) | models.Q(state="faulty"), name="device_retired_unusable"
+            ),
             models.CheckConstraint(
                 condition=models.Q(used_share_bp__gte=0, used_share_bp__lte=10000),
                 name="device_share_not_oversold",
@@ -151,6 +158,7 @@ class Outage(models.Model):
         FAULTY = "faulty", _("Fault")
         CORDONED = "cordoned", _("Cordoned")
         DRAINING = "draining", _("Draining")
+        RETIRED = "retired", _("Retired")  # the card is not in the node: no capacity at all
 
     # one of the two: what is said of a node holds for every card in it
     node = models.ForeignKey(Node, null=True, on_delete=models.PROTECT, related_name="outages")
@@ -164,7 +172,7 @@ class Outage(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(node__isnull=False, device__isnull=True, kind__in=("unreachable", "cordoned", "draining"))
-                | Q(node__isnull=True, device__isnull=False, kind__in=("faulty", "cordoned")),
+                | Q(node__isnull=True, device__isnull=False, kind__in=("faulty", "cordoned", "retired")),
                 name="outage_of_node_or_device",
             ),
             models.CheckConstraint(

@@ -42,10 +42,12 @@ def of_devices(ids: Collection[int] | None = None) -> Iterator[Difference]:
     worth = ~Q(state=Device.State.READY) | Q(open__id__isnull=False)
     rows = _chosen(Device.objects.annotate(open=_still_open()).filter(worth), ids)
     seen: dict[int, _Seen] = {}
-    for pk, public_id, state, reason, outage_id, kind in rows.values_list(
-        "pk", "public_id", "state", "state_reason", "open__id", "open__kind"
+    for pk, public_id, state, reason, retired_at, outage_id, kind in rows.values_list(
+        "pk", "public_id", "state", "state_reason", "retired_at", "open__id", "open__kind"
     ):
-        holds: dict[str, str] = {_DEVICE_STATES[state]: reason} if state in _DEVICE_STATES else {}
+        # a card that is not there is nothing else: neither faulty nor cordoned
+        what = Outage.Kind.RETIRED if retired_at else _DEVICE_STATES.get(state)
+        holds: dict[str, str] = {what: reason} if what else {}
         seen.setdefault(pk, _Seen(public_id, holds, {})).note(kind, outage_id)
     yield from _differences("device", seen)
 

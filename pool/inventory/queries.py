@@ -3,7 +3,8 @@
 Operators and auditors see all of it. A member of a tenant sees the nodes and cards on which the tenant holds
 something now, and of them only what is the tenant's: `held_bp` and `held_mib` count live allocations that the
 actor may see. Pages and the API show these, never `used_share_bp` of the row, to anyone without `sees_all_work`:
-it would tell what the neighbours hold. Money roles see no hardware.
+it would tell what the neighbours hold. Money roles see no hardware. A retired card counts nowhere, and only its own
+filter lists it.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from django.db.models.functions import Coalesce
 
 from console.common.actor import Actor
 from console.common.errors import NotFound
-from pool.inventory.filters import UNREACHABLE, DeviceFilter, NodeFilter
+from pool.inventory.filters import RETIRED, UNREACHABLE, DeviceFilter, NodeFilter
 from pool.inventory.models import Device, DeviceModel, Domain, Link, Node, Site
 
 WHOLE = 10_000
+PRESENT = Q(retired_at=None)
 M = TypeVar("M", bound=Model)
 
 
@@ -26,7 +28,7 @@ def nodes_for(actor: Actor, where: NodeFilter | None = None) -> QuerySet[Node]:
     nodes = _scoped(actor, Node.objects.all(), "node")
     if where:
         nodes = _filter_nodes(actor, nodes, where)
-    devices = Device.objects.filter(node=OuterRef("pk"))
+    devices = Device.objects.filter(PRESENT, node=OuterRef("pk"))
     return (
         nodes.select_related("site", "pod", "switch", "rack")
         .annotate(
@@ -47,9 +49,23 @@ def node_for(actor: Actor, public_id: str) -> Node:
 
 def devices_for(actor: Actor, where: DeviceFilter | None = None) -> QuerySet[Device]:
     """Cards by node and index, with node, site, rack and model, `held_bp`, `held_mib`."""
-    devices = _scoped(actor, Device.objects.all(), "device")
+    state = where.state if where else ""
+    devices = _all_devices(actor).exclude(PRESENT) if state == RETIRED else _all_devices(actor).filter(PRESENT)
     if where:
         devices = _filter_devices(actor, devices, where)
+    return _with_held(actor, devices)
+
+
+def device_for(actor: Actor, public_id: str) -> Device:
+    """A retired one too: what it held still names it. Raises NotFound as `node_for`."""
+    return _one(_with_held(actor, _all_devices(actor)), public_id, "device")
+
+
+def _all_devices(actor: Actor) -> QuerySet[Device]:
+    return _scoped(actor, Device.objects.all(), "device")
+
+
+def _with_held(actor: Actor, devices: QuerySet[Device]) -> QuerySet[Device]:
     return (
         devices.select_related("node", "node__site", "node__rack", "node__switch", "model")
         .annotate(held_bp=_held(actor, "device", "share_bp"), held_mib=_held(actor, "device", "memory_mib"))
@@ -57,15 +73,10 @@ def devices_for(actor: Actor, where: DeviceFilter | None = None) -> QuerySet[Dev
     )
 
 
-def device_for(actor: Actor, public_id: str) -> Device:
-    """Raises NotFound as `node_for`."""
-    return _one(devices_for(actor), public_id, "device")
-
-
 def sites_for(actor: Actor) -> QuerySet[Site]:
     """Sites by name, with `node_count`, `device_count`, `faulty_count`, `held_bp` of the nodes that the actor sees."""
     nodes = _scoped(actor, Node.objects.filter(site=OuterRef("pk")), "node")
-    devices = _scoped(actor, Device.objects.filter(node__site=OuterRef("pk")), "device")
+    devices = _scoped(actor, Device.objects.filter(PRESENT, node__site=OuterRef("pk")), "device")
     held = _live(actor).filter(node__site=OuterRef("pk"))
     sites = Site.objects.annotate(
         node_count=_number(nodes, "site", Count("pk")),
@@ -93,13 +104,13 @@ def domains_for(actor: Actor, site: Site, kind: str) -> QuerySet[Domain]:
 
 def models_for(actor: Actor) -> QuerySet[DeviceModel]:
     """Models that some card in the actor's sight has, by name: what a filter may offer."""
-    seen = _scoped(actor, Device.objects.filter(model=OuterRef("pk")), "device")
+    seen = _scoped(actor, Device.objects.filter(PRESENT, model=OuterRef("pk")), "device")
     return DeviceModel.objects.filter(Exists(seen)).order_by("name")
 
 
 def links_of(actor: Actor, node: Node) -> QuerySet[Link]:
     """Links between cards that the actor sees."""
-    seen = _scoped(actor, Device.objects.filter(node=node), "device").values("pk")
+    seen = _scoped(actor, Device.objects.filter(PRESENT, node=node), "device").values("pk")
     return Link.objects.filter(a__in=seen, b__in=seen).select_related("a", "b").order_by("a__index", "b__index")
 
 
@@ -122,14 +133,14 @@ def node_counts(actor: Actor) -> dict[str, int]:
 
 def device_counts(actor: Actor) -> dict[str, int]:
     """Cards by state: {"ready", "cordoned", "faulty", "unreachable", "all"}; unreachable with their node."""
-    devices = _scoped(actor, Device.objects.all(), "device")
+    devices = _all_devices(actor).filter(PRESENT)
     return _counts(devices, Device.State.values, Q(node__reachable=False))
 
 
 def share_held(actor: Actor) -> tuple[int, int]:
     """(held, capacity) of the cards in sight, in basis points of a card."""
     held = _live(actor).filter(device__isnull=False).aggregate(total=Sum("share_bp"))["total"] or 0
-    return held, WHOLE * _scoped(actor, Device.objects.all(), "device").count()
+    return held, WHOLE * _all_devices(actor).filter(PRESENT).count()
 
 
 def model_memory() -> dict[str, int]:
@@ -145,7 +156,7 @@ def _filter_nodes(actor: Actor, nodes: QuerySet[Node], where: NodeFilter) -> Que
         conditions &= Q(state=where.state)
     if where.text:
         conditions &= Q(name__icontains=where.text) | Q(rack__name__iexact=where.text) | Q(public_id=where.text)
-    cards = Device.objects.filter(node=OuterRef("pk"))
+    cards = Device.objects.filter(PRESENT, node=OuterRef("pk"))
     if where.model:
         conditions &= Q(Exists(cards.filter(model__name=where.model)))
     if where.min_free_bp is not None:
@@ -157,7 +168,7 @@ def _filter_devices(actor: Actor, devices: QuerySet[Device], where: DeviceFilter
     conditions = _place("node__", where.site, where.rack)
     if where.state == UNREACHABLE:
         conditions &= Q(node__reachable=False)
-    elif where.state:
+    elif where.state and where.state != RETIRED:
         conditions &= Q(state=where.state)
     if where.node:
         conditions &= Q(node__public_id=where.node)

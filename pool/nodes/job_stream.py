@@ -1,7 +1,8 @@
 """A job's websocket: ws/jobs/<public id>/log/. News of the job, and the output of one of its replicas.
 
 Query: `replica` (public id; default: rank 0 of the newest attempt), `stdout` and `stderr` (bytes that the page has
-already; negative: only so many of the last), so that a page that comes back goes on where it stopped.
+already; negative: only so many of the last), so that a page that comes back goes on where it stopped; `state` (of the
+job as the page shows it: where it has changed meanwhile, that is told at once).
 
 To the browser, as JSON text:
     {"type": "log", "replica", "stream", "offset", "next", "text"}   `next`: what to ask for when coming back
@@ -71,7 +72,10 @@ class JobConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         wanted = {stream: _offset(query.get(stream, ["0"])[0]) for stream in STREAMS}
         if actor is None or None in wanted.values():
             return False
-        return bool(await database_sync_to_async(self._find)(actor, query.get("replica", [""])[0], wanted))
+        found = bool(await database_sync_to_async(self._find)(actor, query.get("replica", [""])[0], wanted))
+        if self._state is not None and "state" in query:
+            self._state = (query["state"][0], self._state[1])
+        return found
 
     def _find(self, actor: Actor, replica_id: str, wanted: dict[str, int]) -> bool:
         try:

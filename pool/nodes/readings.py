@@ -92,7 +92,7 @@ def layout_document() -> bytes | None:
 
 def history(device: Device, since: datetime) -> list[Point]:
     """Oldest first."""
-    row = Device.objects.filter(node_id=device.node_id, index__lt=device.index).count()
+    row = Device.objects.filter(node_id=device.node_id, index__lt=device.index, retired_at=None).count()
     points = []
     rollups = NodeRollup.objects.filter(node_id=device.node_id, starts_at__gte=since).order_by("starts_at")
     for at, payload in rollups.values_list("starts_at", "payload"):
@@ -126,7 +126,8 @@ def _rows(nodes: list[int]) -> dict[int, int]:
     """Device primary key -> its row in the node's report: reports list the cards by index."""
     rows: dict[int, int] = {}
     counts: dict[int, int] = {}
-    for pk, node in Device.objects.filter(node_id__in=nodes).order_by("node_id", "index").values_list("pk", "node_id"):
+    present = Device.objects.filter(node_id__in=nodes, retired_at=None).order_by("node_id", "index")
+    for pk, node in present.values_list("pk", "node_id"):
         rows[pk] = counts.get(node, 0)
         counts[node] = rows[pk] + 1
     return rows

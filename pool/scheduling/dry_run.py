@@ -10,15 +10,16 @@ from django.utils.translation import gettext as _
 
 from console.common.actor import Actor
 from console.common.errors import FieldError, NotAllowed
+from pool.engine.mig_tables import FAMILIES
 from pool.engine.types import Placed, Refused
-from pool.inventory.models import Device, Node
+from pool.inventory.models import Device, DeviceModel, Node
 from pool.scheduling import admission, ports
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, tightest
 from pool.scheduling.models import Allocation
 from pool.scheduling.places import Place, resolve
 from pool.scheduling.services.placement import reasons_of
 from pool.scheduling.shares import WHOLE, part_of
-from pool.scheduling.spec import JobSpec, parse_job
+from pool.scheduling.spec import JobSpec, RoleSpec, parse_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class PlacedPart:
 class DryRun:
     """`fits`: would start at once. `never`: no state of this hardware could hold it.
 
+    An hour costs from `least_per_hour` to `price_per_hour`, by the model it gets; once placed both are the same.
     `bites_first` is the limit that would stop it now or, if none does, the one with the least room left.
     """
 
@@ -52,6 +54,7 @@ class DryRun:
     bites_first: Limit | None
     blocked_by_limit: bool
     price_per_hour: Decimal | None = None
+    least_per_hour: Decimal | None = None
     currency: str = ""
     price_missing: tuple[str, ...] = ()
     refusal: FieldError | None = None
@@ -79,6 +82,7 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         bites_first=biting or tightest(limits, parsed.total_share_bp),
         blocked_by_limit=biting is not None,
         price_per_hour=quote.per_hour if quote else None,
+        least_per_hour=quote.least if quote else None,
         currency=quote.currency if quote else "",
         price_missing=quote.missing if quote else (),
         refusal=admission.never_error(parsed, never) if never else None,
@@ -120,22 +124,35 @@ def _parts(outcome: Placed) -> list[tuple[PlacedPart, Device]]:
 
 
 def _quote_items(spec: JobSpec, parts: list[tuple[PlacedPart, Device]] | tuple[()]) -> list[ports.QuoteItem]:
-    """Placed: the very parts. Not placed: what was asked, on the first allowed model."""
+    """Placed: the very parts. Not placed: what was asked, on each model that could give it."""
     if parts:
         counted = Counter(_placed_item(part, device) for part, device in parts)
         return [replace(item, count=count) for item, count in counted.items()]
-    return [
-        ports.QuoteItem(
-            role.models[0] if role.models else None,
-            "exclusive" if role.isolation == "auto" and role.share_bp == WHOLE else _soft(role.isolation),
-            role.share_bp,
-            role.share_bp,
-            WHOLE,
-            role.replicas * role.devices,
-        )
-        for role in spec.roles
-        if role.devices
-    ]
+    return [_asked_item(role) for role in spec.roles if role.devices]
+
+
+def _asked_item(role: RoleSpec) -> ports.QuoteItem:
+    models = _could_give(role)
+    isolation = "exclusive" if role.isolation == "auto" and role.share_bp == WHOLE else _soft(role.isolation)
+    num, den = role.share_bp, WHOLE
+    if role.mig_profile and models:  # a profile is the same part of each model that has it
+        exact = part_of(models[0].mig_family, role.mig_profile, WHOLE, 0, models[0].memory_mib)
+        isolation, num, den = "mig", exact.compute_num, exact.compute_den
+    names = tuple(model.name for model in models)
+    return ports.QuoteItem(names, isolation, num * WHOLE // den, num, den, role.replicas * role.devices)
+
+
+def _could_give(role: RoleSpec) -> list[DeviceModel]:
+    """Models of the pool's cards that are allowed, large enough, and have the MIG profile; by name."""
+    rows = DeviceModel.objects.filter(devices__isnull=False, memory_mib__gte=max(role.memory_mib, default=0))
+    if role.models:
+        rows = rows.filter(name__in=role.models)
+    found = rows.distinct().order_by("name")
+    return [model for model in found if not role.mig_profile or _has(model.mig_family, role.mig_profile)]
+
+
+def _has(family: str, profile: str) -> bool:
+    return family in FAMILIES and any(each.name == profile for each in FAMILIES[family].profiles)
 
 
 def _soft(isolation: str) -> str:
@@ -145,7 +162,7 @@ def _soft(isolation: str) -> str:
 def _placed_item(part: PlacedPart, device: Device) -> ports.QuoteItem:
     exact = part_of(device.model.mig_family, part.mig_profile, part.share_bp, part.memory_mib, device.memory_mib)
     return ports.QuoteItem(
-        part.model,
+        (part.model,),
         part.isolation,
         part.share_bp,
         exact.compute_num,

@@ -10,13 +10,13 @@ from console.tenants.models import Tenant
 
 @dataclass(frozen=True, slots=True)
 class QuoteItem:
-    """Part of a card to be priced. `model_name` None: not placed yet, any allowed model.
+    """Part of a card to be priced. Several `models`: not placed yet, any of them may be had.
 
     `compute_num` / `compute_den` is the exact compute share: 1/7 for a 1g slice. `memory_mib` of
     `device_memory_mib` is what would be held; 0 of 0: not known yet, the compute share alone is priced.
     """
 
-    model_name: str | None
+    models: tuple[str, ...]
     isolation: str
     share_bp: int
     compute_num: int
@@ -28,11 +28,15 @@ class QuoteItem:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What an hour costs at the prices valid now; `missing` names what has no price."""
+    """What an hour costs at the prices valid now: from `least` to `per_hour`, by the models that it may get.
 
-    per_hour: Decimal
+    Both None where some part has no price on any of its models. `missing`: each "MODEL isolation" without a price.
+    """
+
+    per_hour: Decimal | None
     currency: str
     missing: tuple[str, ...] = ()
+    least: Decimal | None = None
 
 
 class PriceQuote(Protocol):

@@ -102,12 +102,19 @@ function tenants(map) {
   for (let i = 0; i < values.length; i++) {
     if (map.grid.x[i] >= 0 && values[i] && values[i] !== SEVERAL) counts.set(values[i], (counts.get(values[i]) ?? 0) + 1);
   }
+  const several = values.some((value, i) => value === SEVERAL && map.grid.x[i] >= 0);
   const largest = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MOST_TENANTS);
-  return largest.map(([value, count]) => {
+  const entries = largest.map(([value, count]) => {
     const entry = element("span", "heat-tenant");
     const swatch = element("i");
     swatch.style.backgroundColor = cssColour(tenantColour(value - 1, map.tokens.dark));
     entry.append(swatch, element("span", "", map.tenants[value - 1] ?? "…"), element("span", "muted num", map.words.number.format(count)));
     return entry;
   });
+  if (several) {
+    const entry = element("span", "heat-tenant");
+    entry.append(element("i", "heat-several"), element("span", "", map.words.texts.several));
+    entries.push(entry);
+  }
+  return entries;
 }

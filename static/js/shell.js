@@ -14,8 +14,9 @@ installRequests();
 
 // the server renders times in this zone until the account chooses another
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (zone && !document.cookie.includes("weir_zone=")) {
-  document.cookie = `weir_zone=${encodeURIComponent(zone)}; path=/; max-age=31536000; samesite=lax`;
+const zoneCookie = `weir_zone=${encodeURIComponent(zone)}`;
+if (zone && !document.cookie.split("; ").includes(zoneCookie)) {
+  document.cookie = `${zoneCookie}; path=/; max-age=31536000; samesite=lax`;
 }
 
 // a form that must not be sent twice by a double click

@@ -79,28 +79,35 @@ def test_seeding_twice_adds_nothing_and_touches_no_price_of_finance(price: Price
     assert Price.objects.filter(assumed=True).exclude(note="").count() == 0
 
 
-def item(model: str | None, isolation: str = "exclusive", num: int = 1, den: int = 1, count: int = 1) -> QuoteItem:
-    return QuoteItem(model, isolation, 10_000 * num // den, num, den, count)
+def item(models: str, isolation: str = "exclusive", num: int = 1, den: int = 1, count: int = 1) -> QuoteItem:
+    return QuoteItem(tuple(models.split()), isolation, 10_000 * num // den, num, den, count)
 
 
 def test_a_quote_is_exact_and_names_what_has_no_price(price: Price) -> None:
     tenant = factories.make_tenant()
     set_price(FINANCE, model_name="H100-80GB", isolation="mig", per_card_hour="28")
-    found = quote(tenant, [item("H100-80GB", count=8), item("H100-80GB", "mig", 1, 7, 2), item("T4"), item("T4")])
-    assert (found.per_hour, found.currency, found.missing) == (Decimal("248.000000"), "CNY", ("T4 exclusive",))
+    found = quote(tenant, [item("H100-80GB", count=8), item("H100-80GB", "mig", 1, 7, 2)])
+    assert (found.per_hour, found.least, found.currency) == (Decimal("248.000000"), Decimal("248.000000"), "CNY")
+    assert found.missing == ()
+    found = quote(tenant, [item("H100-80GB"), item("T4"), item("T4")])
+    assert (found.per_hour, found.least, found.missing) == (None, None, ("T4 exclusive",))
 
 
 def test_a_quote_prices_the_share_that_will_be_charged() -> None:
     set_price(FINANCE, model_name="H100-80GB", isolation="vgpu", per_card_hour="30")
-    half_the_memory = QuoteItem("H100-80GB", "vgpu", 2500, 1, 4, 1, memory_mib=40_000, device_memory_mib=80_000)
+    half_the_memory = QuoteItem(("H100-80GB",), "vgpu", 2500, 1, 4, 1, memory_mib=40_000, device_memory_mib=80_000)
     assert quote(factories.make_tenant(), [half_the_memory]).per_hour == 15
 
 
-def test_a_quote_for_any_model_is_the_dearest(price: Price) -> None:
+def test_a_quote_for_several_models_goes_from_the_cheapest_to_the_dearest(price: Price) -> None:
     tenant = factories.make_tenant()
     set_price(FINANCE, model_name="T4", isolation="exclusive", per_card_hour="2")
-    assert quote(tenant, [item(None)]).per_hour == 30
-    assert quote(factories.make_tenant(currency="USD"), [item(None)]).missing == ("* exclusive",)
+    found = quote(tenant, [item("H100-80GB T4", count=2)])
+    assert (found.least, found.per_hour, found.missing) == (4, 60, ())
+    partly = quote(tenant, [item("A30 H100-80GB T4")])
+    assert (partly.least, partly.per_hour, partly.missing) == (2, 30, ("A30 exclusive",))
+    unknown = quote(factories.make_tenant(currency="USD"), [item("H100-80GB T4")])
+    assert (unknown.per_hour, unknown.missing) == (None, ("H100-80GB exclusive", "T4 exclusive"))
 
 
 def test_the_entry_price_always_names_its_unit(settings) -> None:  # type: ignore[no-untyped-def]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from billing.catalog.models import Price
 from billing.metering import services
 from billing.metering.queries import reconcile
-from billing.metering.queries.outages import DOWN, UNUSABLE, Span, flatten, within
+from billing.metering.queries.outages import ABSENT, DOWN, UNUSABLE, Span, flatten, within
 from billing.metering.queries.reconcile import Balance
 from pool.inventory.models import Device, Node, Outage
 from tests import factories
@@ -37,7 +37,7 @@ def parts(balance: Balance) -> tuple[Fraction, ...]:
 
 
 def born(at: datetime = T0) -> None:
-    Node.objects.update(created_at=at)
+    Device.objects.update(added_at=at)
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,13 @@ def test_a_state_that_history_does_not_know_is_named(card: Device) -> None:
 
 LENGTH = 24  # microseconds from T0
 WINDOW = (3, 19)
-KINDS = {"unreachable": DOWN, "faulty": DOWN, "cordoned": UNUSABLE, "draining": UNUSABLE}
+KINDS = {"retired": ABSENT, "unreachable": DOWN, "faulty": DOWN, "cordoned": UNUSABLE, "draining": UNUSABLE}
 moments = st.integers(0, LENGTH)
 pairs = st.tuples(moments, moments).map(sorted)
 outages = st.lists(
     st.tuples(st.sampled_from([("node", "unreachable"), ("node", "draining"), ("node", "cordoned"), (0, "faulty"),
-                               (0, "cordoned"), (1, "faulty"), (1, "cordoned")]), pairs),
+                               (0, "cordoned"), (1, "faulty"), (1, "cordoned"),
+                               (0, "retired"), (1, "retired")]), pairs),
     max_size=7,
 )  # fmt: skip
 # four quarters of a card never are more than the card, however they overlap
@@ -119,12 +120,13 @@ works = st.lists(st.tuples(st.integers(0, 1), pairs, st.sampled_from([100, 625, 
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(outages=outages, works=works, birth=moments)
-def test_every_microsecond_is_one_thing(outages: list[Any], works: list[Any], birth: int) -> None:
+@given(outages=outages, works=works, births=st.tuples(moments, moments))
+def test_every_microsecond_is_one_thing(outages: list[Any], works: list[Any], births: tuple[int, int]) -> None:
     with transaction.atomic():
         node = factories.make_node(devices=2)
         cards = list(node.devices.select_related("node__site", "model").order_by("index"))
-        born(T0 + birth * US)
+        for card, birth in zip(cards, births, strict=True):
+            Device.objects.filter(pk=card.pk).update(added_at=T0 + birth * US)
         for (where, kind), (begin, end) in outages:
             out(node if where == "node" else cards[where], kind, begin * US, end * US)
         tenant = factories.make_tenant()
@@ -132,31 +134,34 @@ def test_every_microsecond_is_one_thing(outages: list[Any], works: list[Any], bi
             build.interval(cards[index], build.job(tenant), T0 + begin * US, T0 + end * US, share_bp=share)
         services.meter_closed(T0 + HOUR)
         result = reconcile(T0 + WINDOW[0] * US, T0 + WINDOW[1] * US)
-        expected = count(outages, works, birth)
+        expected = count(outages, works, births)
         balance = result.groups[0].compute
         assert result.holds
         assert parts(balance) == tuple(expected[name] for name in ("billed", "idle", "unusable", "down"))
-        assert sum(parts(balance)) == balance.capacity == sum(expected.values())
+        assert sum(parts(balance)) == balance.capacity == sum(expected.values()) - expected["absent"]
         memory = result.groups[0].memory
         assert sum(parts(memory)) == memory.capacity
         transaction.set_rollback(True)
 
 
-def count(outages: list[Any], works: list[Any], birth: int) -> Counter[str]:
+def count(outages: list[Any], works: list[Any], births: tuple[int, int]) -> Counter[str]:
     """Slow and plain: what each card was in each microsecond of the window."""
-    first = min([birth, *(begin for _, (begin, _), _ in works)])  # a card is there when its node is, or when held
+    first = [min([births[card], *(a for index, (a, _), _ in works if index == card)]) for card in (0, 1)]
     found: Counter[str] = Counter()
-    for at in range(max(first, WINDOW[0]), WINDOW[1]):
-        for card in (0, 1):
+    for card in (0, 1):
+        for at in range(max(first[card], WINDOW[0]), WINDOW[1]):
             held = sum(Fraction(share, 10_000) for index, (a, b), share in works if index == card and a <= at < b)
             kinds = {kind for (where, kind), (a, b) in outages if where in ("node", card) and a <= at < b}
             ranks = {KINDS[kind] for kind in kinds}
             found["billed"] += held
-            found["down" if DOWN in ranks else "unusable" if ranks else "idle"] += 1 - held
+            rest = "absent" if ABSENT in ranks else "down" if DOWN in ranks else "unusable" if ranks else "idle"
+            found[rest] += 1 - held
     return found
 
 
-spans = st.lists(st.tuples(moments, moments, st.sampled_from([DOWN, UNUSABLE])).map(lambda t: Span(*t)), max_size=8)
+spans = st.lists(
+    st.tuples(moments, moments, st.sampled_from([ABSENT, DOWN, UNUSABLE])).map(lambda t: Span(*t)), max_size=8
+)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -166,4 +171,4 @@ def test_spans_are_flattened_and_measured(spans: list[Span], begin: int, end: in
     flat = flatten(spans)
     assert all(a.end <= b.begin for a, b in pairwise(flat))
     measured = within(flat, begin, end)
-    assert measured == (rank[begin:end].count(DOWN), rank[begin:end].count(UNUSABLE))
+    assert measured == tuple(rank[begin:end].count(kind) for kind in (DOWN, UNUSABLE, ABSENT))

@@ -176,10 +176,18 @@ def test_bad_prices_are_named_and_change_nothing(price: Price, sign_in: SignIn, 
     assert Price.objects.count() == 1
 
 
-def test_a_month_that_is_none_is_named(actors: Actors, sign_in: SignIn) -> None:
-    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": "2026-13"})
+@pytest.mark.parametrize("month", ["2026-13", "0001-01", "1999-12", "9999-12", "NaN", "", "2026-11\0", "-1", "1e309"])
+def test_a_month_that_is_none_is_named(actors: Actors, sign_in: SignIn, month: str) -> None:
+    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": month})
     assert response.status_code == 422
     assert b"must be a year and month such as 2026-11" in response.content
+    assert not Invoice.objects.exists()
+
+
+def test_a_month_that_has_not_begun_has_no_draft(actors: Actors, sign_in: SignIn) -> None:
+    response = sign_in("finance").post(reverse("billing:invoice_draft"), {"tenant": "aurora", "month": "2999-12"})
+    assert response.status_code == 422
+    assert b"month: has not begun" in response.content
     assert not Invoice.objects.exists()
 
 
@@ -225,7 +233,7 @@ def test_the_reconciliation_and_its_export_show_down_and_unusable(
         ("Compute", "3.000000", "2.000000", "0.000000"),
         ("Memory", "3.000000", "2.000000", "0.000000"),
     ]
-    parts = [Decimal(rows[0][name]) for name in ("Billed", "Running", "Idle", "Unusable", "Down")]
+    parts = [Decimal(rows[0][name]) for name in ("Billed", "To be billed", "Idle", "Unusable", "Down")]
     assert sum(parts) == Decimal(rows[0]["Capacity × time"])
     for language, words in (("en", ("Unusable", "Down")), ("zh-hans", ("不可用", "停机"))):
         page = client.get(reverse("billing:usage_reconciliation") + days, headers={"accept-language": language})

@@ -55,6 +55,17 @@ def test_what_is_closed_and_not_metered_is_unexplained_and_named(price: Price, c
     assert result.groups[0].compute.unexplained == H
 
 
+def test_what_closed_a_moment_ago_is_still_to_be_billed_but_never_billed_otherwise(price: Price, card: Device) -> None:
+    early = build.interval(card, build.job(factories.make_tenant()), T0, T0 + HOUR)
+    build.interval(card, early.job, T0 + HOUR, T0 + 2 * HOUR)
+    result = reconcile(T0, T0 + 2 * HOUR, metered=T0 + 2 * HOUR)
+    assert [m.public_id for m in result.mismatches] == [early.public_id]
+    balance = result.groups[0].compute
+    assert (balance.running, balance.unexplained) == (H, H)
+    services.meter_closed(T0 + 2 * HOUR)
+    assert reconcile(T0, T0 + 2 * HOUR, metered=T0 + 2 * HOUR).groups[0].compute.billed == 2 * H
+
+
 def test_a_second_billed_beyond_what_was_held_is_named(price: Price, card: Device) -> None:
     row = build.interval(card, build.job(factories.make_tenant()), T0, T0 + HOUR)
     services.meter_closed(T0 + HOUR)

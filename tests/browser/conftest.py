@@ -5,7 +5,6 @@ factories and looks at them in the browser. `WEIR_CHROMIUM` names the browser's 
 """
 
 import os
-import shutil
 import socket
 import threading
 import time
@@ -24,26 +23,14 @@ from django.test import Client
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
 
 from console.tenants.models import User
+from tests.browser.chromium import FLAGS, chromium_path
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WATCH_CSP = """
 window.__violations = [];
 document.addEventListener("securitypolicyviolation", (e) => {
   window.__violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`);
 });
 """
-
-
-def chromium_path() -> str | None:
-    named = os.environ.get("WEIR_CHROMIUM")
-    return named or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

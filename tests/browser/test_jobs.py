@@ -146,6 +146,7 @@ def test_the_page_notices_the_end_of_the_job(open_page: Open, member: User, swee
     )
     expect(live).to_contain_text("Succeeded")
     expect(seen.page.locator("#job-actions")).not_to_contain_text("Cancel job")
+    expect(seen.page.locator("[data-log-status]")).to_contain_text("Ended")  # no longer live, though connected
     seen.assert_clean()
 
 

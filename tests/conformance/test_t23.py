@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import pytest
+
+from console.common import clock, lease
+from console.common.actor import system
 from pool.engine import Fleet, JobRequest, Placed, Refused, ReplicaRequest, RoleRequest, decide
+from pool.inventory.models import Node
+from pool.scheduling import services
+from pool.scheduling.models import Allocation, Job, NodeCommand, Replica
+from pool.scheduling.scheduler import Scheduler, lease_name
+from tests import factories
 from tests.engine import make
 
 
@@ -48,3 +59,33 @@ def test_two_roles_that_would_each_fit_alone_but_not_together_take_nothing() -> 
     before = fleet.snapshot_id
     assert isinstance(decide(fleet, JobRequest(1, "t1", "g1", roles, 120)), Refused)
     assert fleet.snapshot_id == before
+
+
+@pytest.mark.django_db
+def test_a_running_gang_that_loses_a_node_is_stopped_whole_and_waits_whole() -> None:
+    """No stranded part: the members that live are stopped, nothing is held, and the whole gang waits for two nodes."""
+    nodes = [factories.make_node(devices=1) for _ in range(2)]
+    tenant = factories.make_tenant("aurora")
+    epoch = lease.acquire(lease_name(), "test", timedelta(minutes=5), clock.now())
+    assert epoch is not None
+    spec = {"tenant": tenant.slug, "name": "gang", "command": ["x"], "gpus": 1, "replicas": 2}
+    job = services.submit_job(system("test"), spec)
+    scheduler = Scheduler(epoch)
+    scheduler.sweep()
+    now = clock.now()
+    for replica in Replica.objects.filter(job=job):
+        services.replica_started(replica.public_id, received_at=now)
+    Node.objects.filter(pk=nodes[0].pk).update(reachable=False)
+    services.replicas_lost(nodes[0].pk, last_proof_at=now, now=clock.now(), reason="power cut")
+    scheduler.sweep()
+    survivor = Replica.objects.get(job=job, node=nodes[1])
+    assert NodeCommand.objects.filter(replica=survivor, kind="stop").exists()
+    ended = {"received_at": clock.now(), "age_us": 0, "exit_code": None, "detail": "", "result": "stopped"}
+    services.replica_ended(survivor.public_id, **ended)
+    scheduler.sweep()
+    assert Job.objects.get(pk=job.pk).state == "queued"
+    assert not Allocation.objects.filter(released_at=None).exists()
+    Node.objects.filter(pk=nodes[0].pk).update(reachable=True)
+    scheduler.sweep()
+    assert Job.objects.get(pk=job.pk).state == "starting"
+    assert Allocation.objects.filter(released_at=None, device__isnull=False).count() == 2

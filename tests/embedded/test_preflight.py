@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from console.embedded import preflight
-from console.embedded.refusal import DISK_FULL, PORT_BUSY, PREPARE_FAILED, UNWRITABLE, Refusal
+from console.embedded.refusal import BAD_SETTING, DISK_FULL, PORT_BUSY, PREPARE_FAILED, UNWRITABLE, Refusal
 from tests.embedded.processes import ROOT, free_port, running, up
 
 UP = [sys.executable, str(ROOT / "manage.py"), "up"]
@@ -123,3 +123,35 @@ def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
     assert run.lines[-1].startswith("weir: Setting up failed: ")
     assert str(tmp_path) in run.lines[-1]
     assert not [line for line in run.lines if "Traceback" in line]
+
+
+def test_a_valkey_that_does_not_answer(tmp_path: Path) -> None:
+    port = free_port()
+    words = ("--port", str(free_port()))
+    urls = {"DATABASE_URL": "", "REDIS_URL": f"redis://127.0.0.1:{port}/0"}
+    with up(tmp_path / "data", *words, WEIR_GATEWAY_PORT=str(free_port()), **urls) as run:
+        code = run.popen.wait(60)
+        run.end()
+    assert code == PREPARE_FAILED
+    assert run.lines[-1].startswith("weir: Setting up failed: ")
+    assert f"127.0.0.1:{port}" in run.lines[-1]
+    assert not [line for line in run.lines if "Traceback" in line]
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "right"),
+    [
+        ("DATABASE_URL", "mysql://db/weir", "use postgresql://user:password@host:port/name"),
+        ("DATABASE_URL", "postgresql://db:port/weir", "DATABASE_URL or REDIS_URL cannot be read"),
+        ("REDIS_URL", "localhost:6379", "use redis://host:port/0, rediss://host:port/0 or unix:///path/to/socket"),
+        ("REDIS_URL", "redis://", "use redis://host:port/0"),
+        ("REDIS_URL", "unix://", "use redis://host:port/0"),
+    ],
+)
+def test_a_url_that_names_no_server(tmp_path: Path, name: str, url: str, right: str) -> None:
+    code, lines = refused(tmp_path / "data", **{"DATABASE_URL": "", "REDIS_URL": "", name: url})
+    assert code == BAD_SETTING
+    assert len(lines) == 1
+    assert lines[0].startswith(f"weir: {name}") or lines[0].startswith("weir: DATABASE_URL or")
+    assert right in lines[0]
+    assert not (tmp_path / "data").exists()

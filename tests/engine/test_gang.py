@@ -7,7 +7,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.engine import Fleet, JobRequest, NodeSpec, Placed, Policy, Refused, ReplicaRequest, RoleRequest, decide
+from pool.engine import (
+    Fleet,
+    JobRequest,
+    NodeSpec,
+    Placed,
+    Policy,
+    Refused,
+    ReplicaRequest,
+    RoleRequest,
+    TypicalMix,
+    decide,
+)
 from tests.engine import make
 from tests.engine.reference import violations
 
@@ -30,9 +41,9 @@ def test_whole_minimum_or_nothing_and_nothing_twice(nodes: list[NodeSpec], jobs:
     fleet = Fleet.build(nodes)
     live: list[Any] = []
     for job in jobs:
-        before = fleet.snapshot_id
+        before = fleet.snapshot_id, fleet.version
         decision = decide(fleet, job, QUIET)
-        assert fleet.snapshot_id == before  # deciding changes nothing
+        assert (fleet.snapshot_id, fleet.version) == before  # deciding changes nothing
         assert decide(fleet, job, QUIET) == decision
         if isinstance(decision, Refused):
             continue
@@ -96,3 +107,35 @@ def test_whole_cards_of_one_replica_stay_on_one_nvlink_island() -> None:
     third = decide(fleet, make.job(ReplicaRequest(4)))
     assert isinstance(third, Placed)
     assert len({d.device_key for d in third.replicas[0].devices}) == 4
+
+
+def test_the_hardest_role_of_a_gang_too_large_to_search_goes_first() -> None:
+    """The easy role is named first and, left to itself, fills the fuller node: the only one that the hard role could
+    have. With 33 replicas nothing is searched, so the order alone decides."""
+    nodes = [
+        make.node(1, *(make.card(100 + i, "A") for i in range(8))),
+        make.node(2, *(make.card(200 + i, "B") for i in range(40))),
+    ]
+    mix = TypicalMix.observe([(ReplicaRequest(1), 1)])  # to it, taking any card is the same
+    easy = RoleRequest("easy", ReplicaRequest(1), 32, 32)
+    hard = RoleRequest("hard", ReplicaRequest(8, models=frozenset({"A"})), 1, 1)
+    alone = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy,), 32), QUIET)
+    assert isinstance(alone, Placed)
+    assert 1 in {replica.node_key for replica in alone.replicas}
+    both = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy, hard), 33), QUIET)
+    assert isinstance(both, Placed)
+    assert {replica.node_key for replica in both.replicas if replica.role == "easy"} == {2}
+    assert [replica.node_key for replica in both.replicas if replica.role == "hard"] == [1]
+
+
+def test_the_minimum_of_roles_counts_where_min_member_says_less() -> None:
+    """Four replicas are a must by their role though ``min_member`` says one; three have room: three is the change."""
+    fleet = Fleet.build(make.nodes(1, 3))
+    job = JobRequest(1, "t1", "g1", (RoleRequest("w", ReplicaRequest(1), 4, 4),), 1)
+    refused = decide(fleet, job)
+    assert isinstance(refused, Refused)
+    assert [(c.before, c.after) for c in refused.changes if c.kind == "min_member"] == [(4, 3)]
+    roles = (RoleRequest("a", ReplicaRequest(1), 2, 2), RoleRequest("b", ReplicaRequest(1), 2, 2))
+    two = decide(fleet, JobRequest(1, "t1", "g1", roles, 1))
+    assert isinstance(two, Refused)
+    assert [(c.before, c.after) for c in two.changes if c.kind == "min_member"] == [(4, 3)]

@@ -153,7 +153,7 @@ def test_a_card_of_a_node_that_the_file_leaves_out(actors: Actors, fleet_file: F
         import_fleet(actors.operator, read_fleet(fleet_file(stolen)))
 
 
-def test_a_card_that_never_worked_is_forgotten_and_one_with_a_history_kept(actors: Actors, fleet_file: File) -> None:
+def test_a_card_that_leaves_is_retired_and_comes_back_as_itself(actors: Actors, fleet_file: File) -> None:
     import_fleet(actors.operator, read_fleet(fleet_file(FLEET)))
     used = Device.objects.get(uuid="GPU-b")
     allocation = hold(used.node, used, actors.a)
@@ -162,13 +162,15 @@ def test_a_card_that_never_worked_is_forgotten_and_one_with_a_history_kept(actor
     path = fleet_file(short)
     report = import_fleet(actors.operator, read_fleet(path))
     assert report.removed == 2
-    assert not Device.objects.filter(uuid="GPU-c").exists()
+    assert not Device.objects.filter(uuid="GPU-c").exists()  # free for another slot
+    assert Device.objects.get(node__name="n2").retired_at is not None
     used.refresh_from_db()
     assert (used.state, used.state_reason) == ("faulty", "no longer in the node")
+    assert used.retired_at is not None
     assert not import_fleet(actors.operator, read_fleet(path)).changed
     import_fleet(actors.operator, read_fleet(fleet_file(FLEET)))
     used.refresh_from_db()
-    assert (used.state, used.state_reason, used.uuid) == ("ready", "", "GPU-b")
+    assert (used.state, used.state_reason, used.uuid, used.retired_at) == ("ready", "", "GPU-b", None)
 
 
 def test_a_model_described_earlier_is_known_later(db: None, fleet_file: File) -> None:

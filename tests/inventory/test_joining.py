@@ -107,7 +107,7 @@ def test_the_operator_decides_place_and_mig_mode(actors: Actors, fleet_file: Fil
     assert card.mig_enabled
 
 
-def test_a_missing_card_is_faulty_until_it_is_back(actors: Actors) -> None:
+def test_a_missing_card_is_retired_until_it_is_back(actors: Actors) -> None:
     site = factories.make_site()
     upsert_node_from_agent(report(), site=site)
     card = Device.objects.get(index=1)
@@ -115,10 +115,11 @@ def test_a_missing_card_is_faulty_until_it_is_back(actors: Actors) -> None:
     upsert_node_from_agent(report(cards=1), site=site)
     card.refresh_from_db()
     assert (card.state, card.state_reason, card.live_shared) == ("faulty", "no longer in the node", 1)
+    assert card.retired_at is not None
     assert not upsert_node_from_agent(report(cards=1), site=site).changed
     upsert_node_from_agent(report(), site=site)
     card.refresh_from_db()
-    assert (card.state, card.state_reason) == ("ready", "")
+    assert (card.state, card.state_reason, card.retired_at) == ("ready", "", None)
 
 
 def test_an_exchanged_card_under_work_is_faulty_and_keeps_its_facts(actors: Actors) -> None:

@@ -116,7 +116,7 @@ def test_a_node_is_out_of_reach_from_its_creation_on(node: Node) -> None:
     assert Outage.objects.get(node=joined.node_id).started_at == created
 
 
-def test_a_card_that_has_gone_is_down_until_it_is_back(node: Node) -> None:
+def test_a_card_that_has_gone_is_retired_until_it_is_back(node: Node) -> None:
     from pool.inventory.services import upsert_node_from_agent
 
     cards = [
@@ -126,7 +126,7 @@ def test_a_card_that_has_gone_is_down_until_it_is_back(node: Node) -> None:
     report = {"name": "n1", "cpu_milli": node.cpu_milli, "memory_mib": node.memory_mib}
     upsert_node_from_agent({**report, "devices": cards[:2]}, site=node.site)
     gone = Outage.objects.get()
-    assert (gone.kind, gone.device.index, gone.ended_at) == ("faulty", 2, None)  # type: ignore[union-attr]
+    assert (gone.kind, gone.device.index, gone.ended_at) == ("retired", 2, None)  # type: ignore[union-attr]
     upsert_node_from_agent({**report, "devices": cards}, site=node.site)
     gone.refresh_from_db()
     assert gone.ended_at is not None

@@ -70,6 +70,16 @@ async def test_output_comes_from_the_offset_on_and_goes_on(host: str) -> None:
         assert three["replica"] == replica.public_id
 
 
+async def test_what_changed_while_the_page_was_on_its_way_is_told_at_once(host: str) -> None:
+    job, _replica, member, _ = await sync_to_async(_job)()
+    headers = await sync_to_async(cookie_header)(member)
+    async with websocket(host, f"/ws/jobs/{job.public_id}/log/?state=starting", headers) as client:
+        assert (await _next(client)) | {"event": 0} == {"type": "changed", "state": "running", "event": 0}
+    async with websocket(host, f"/ws/jobs/{job.public_id}/log/?state=running", headers) as client:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(client.recv(), 1)
+
+
 async def test_a_character_that_is_cut_waits_for_its_rest(host: str) -> None:
     job, replica, member, _ = await sync_to_async(_job)()
     text = "训练".encode()

@@ -21,6 +21,7 @@ from tests.security.rules import (
     PRICE_CHANGE,
     QUEUE_CHANGE,
     QUEUE_CREATE,
+    QUEUE_MAKER,
     SUBMIT,
     SUBMITTER,
     TOKEN_REVOKE,
@@ -114,6 +115,8 @@ ROWS: Final[list[Row]] = [
     Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/state", 302, {"state": "held"}),
     *(Row(QUEUE_CHANGE, "POST", f"api/v1/queues/<str:public_id>/{act}") for act in ("hold", "release", "close")),
     Row(QUEUE_CREATE, "POST", "api/v1/queues", 201, {"tenant": "aurora", "name": "walk"}, hidden=422),
+    Row(QUEUE_MAKER, "GET", "queues/new/"),
+    Row(QUEUE_CREATE, "POST", "queues/new/", 302, {"tenant": "aurora", "name": "walk"}, hidden=422),
     Row(SUBMITTER, "GET", "jobs/submit/"),
     Row(SUBMIT, "POST", "jobs/submit/", 302, _FORM, hidden=422),
     Row(SUBMIT, "POST", "jobs/submit/check/", 200, _FORM, hidden=200),  # a part of the form, with its errors in it

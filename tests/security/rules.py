@@ -56,6 +56,10 @@ QUEUE_CREATE = Rule(
     QUEUE_CHANGE.may,
     _STRANGE,
 )
+QUEUE_MAKER = Rule(
+    "The form for a new queue is for operators, and for owners of some tenant.",
+    frozenset({"stranger"}) | QUEUE_CHANGE.may,
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,

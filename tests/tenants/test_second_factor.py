@@ -3,6 +3,7 @@
 import re
 import time
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import redis
@@ -72,6 +73,40 @@ def test_no_factor_without_its_entry(client: Client, user: User, monkeypatch: py
     with pytest.raises(IntegrityError):
         activate(client)
     assert not Authenticator.objects.exists()
+
+
+def test_who_signed_in_by_a_link_sets_a_password_on_the_way(user: User, settings: Any) -> None:
+    """Not a dead end: a factor needs a password first, and the page that asks for one leads back."""
+    settings.MFA_TOTP_TOLERANCE = 1
+    user.set_unusable_password()
+    user.save()
+    client = Client()
+    client.force_login(user)
+    wanted = f"{BASE}/totp/activate/"
+    sent = client.get(wanted)
+    assert sent["Location"] == "/accounts/password/set/?" + urlencode({"next": wanted})
+    page = client.get(sent["Location"]).content.decode()
+    assert "have no password yet" in page
+    assert client.get(wanted).status_code == 302, "no factor before there is a password"
+    refused = client.post(sent["Location"], {"password1": "short", "password2": "short", "next": wanted})
+    assert refused.status_code == 200
+    done = client.post(sent["Location"], {"password1": PASSWORD, "password2": PASSWORD, "next": wanted})
+    assert done["Location"] == wanted
+    assert activate(client)["Location"] == f"{BASE}/recovery-codes/"
+    assert actions(user) == ["user.password", "user.second_factor.add"]
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_the_first_password_leads_to_no_other_host(user: User, elsewhere: str) -> None:
+    user.set_unusable_password()
+    user.save()
+    client = Client()
+    client.force_login(user)
+    sent = {"password1": PASSWORD, "password2": PASSWORD, "next": elsewhere}
+    done = client.post("/accounts/password/set/?" + urlencode({"next": elsewhere}), sent)
+    assert done.status_code == 302
+    assert "evil" not in done["Location"]
+    assert "alert" not in done["Location"]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ def test_navigation_shows_existing_rooms_to_those_who_may_enter(actors: Actors) 
     assert {"Overview", "Jobs", "Queues", "Usage", "Invoices", "Audit log"} <= names(actors.operator)
     assert {"Usage", "Invoices", "Audit log"} & names(actors.member_a) == set()
     assert "Usage" in names(actors.billing_a)
+    assert {"Usage", "Invoices", "Prices"} <= names(actors.finance)
+    assert {"Jobs", "Queues", "Nodes & devices", "Sites"} & names(actors.finance) == set(), "money, not work"
     assert "Audit log" in names(actors.owner_a)
 
 
@@ -58,6 +60,8 @@ def test_the_current_page_is_marked_and_work_is_counted(as_: As) -> None:
     current = re.findall(r'<a href="([^"]+)" aria-current="page"', html)
     assert reverse("scheduling:queue_list") in current
     assert 'class="nav-count num">2<' in html  # one queue of each tenant
+    devices = as_("operator").get(reverse("web:heatmap_table")).content.decode()
+    assert re.findall(r'<a href="([^"]+)" aria-current="page"', devices) == [reverse("inventory:node_list")]
 
 
 def test_theme_is_set_by_the_server_and_kept_on_the_account(as_: As, actors: Actors) -> None:

@@ -1,7 +1,7 @@
-"""When each card could take no new work, as spans that do not overlap: down before unusable.
+"""When each card could take no new work, as spans that do not overlap: absent before down before unusable.
 
 Down is what the hardware says (out of reach, faulty); unusable what an operator decided (cordoned, draining). A
-card that is both is down: a decision cannot give back what a fault took.
+card that is both is down: a decision cannot give back what a fault took. Absent is a card that was not in its node.
 """
 
 from bisect import bisect_right
@@ -15,12 +15,13 @@ from django.db.models import Q
 from billing.rating.calendar import microseconds
 from pool.inventory.models import Outage
 
-DOWN, UNUSABLE = 2, 1  # the larger wins where both hold
+ABSENT, DOWN, UNUSABLE = 3, 2, 1  # the largest wins where several hold
 _RANK: Mapping[str, int] = {
     Outage.Kind.UNREACHABLE: DOWN,
     Outage.Kind.FAULTY: DOWN,
     Outage.Kind.CORDONED: UNUSABLE,
     Outage.Kind.DRAINING: UNUSABLE,
+    Outage.Kind.RETIRED: ABSENT,
 }
 
 
@@ -37,6 +38,7 @@ class Out(NamedTuple):
 
     down: int = 0
     unusable: int = 0
+    absent: int = 0
 
 
 class Outages:
@@ -80,7 +82,7 @@ def flatten(spans: Iterable[Span]) -> list[Span]:
         if span.begin < span.end:
             edges[span.begin].append((span.rank, 1))
             edges[span.end].append((span.rank, -1))
-    open_now = [0] * (max(DOWN, UNUSABLE) + 1)
+    open_now = [0] * (ABSENT + 1)
     flat: list[Span] = []
     begin = rank = 0
     for edge in sorted(edges):
@@ -94,10 +96,10 @@ def flatten(spans: Iterable[Span]) -> list[Span]:
 
 def within(spans: list[Span], begin: int, end: int) -> Out:
     """How much of [begin, end) lies in spans that `flatten` made, by rank."""
-    totals = [0, 0, 0]
+    totals = [0] * (ABSENT + 1)
     at = max(0, bisect_right(spans, begin, key=lambda span: span.begin) - 1)
     while at < len(spans) and spans[at].begin < end:
         span = spans[at]
         totals[span.rank] += max(0, min(span.end, end) - max(span.begin, begin))
         at += 1
-    return Out(totals[DOWN], totals[UNUSABLE])
+    return Out(totals[DOWN], totals[UNUSABLE], totals[ABSENT])

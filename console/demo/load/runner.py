@@ -41,6 +41,7 @@ class Load:
         self._cancel(now)
         if now - self.tidied >= TIDY_S:
             services.tidy(clock.now())
+            services.draft_bills(clock.now())
             self.tidied = now
         count = arrivals(self.rng, self.pace.rate(queries.level()), seconds)
         return sum(self._submit(now) for _ in range(count))

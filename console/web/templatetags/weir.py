@@ -10,7 +10,7 @@ import lucide
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
@@ -67,7 +67,7 @@ def when(moment: datetime | None, style: str = "relative") -> SafeString:
     if moment is None:
         return mark_safe('<span class="muted">–</span>')
     local = timezone.localtime(moment)
-    full = f"{date_format(local, 'Y-m-d H:i:s')} {local.tzname()}"
+    full = f"{date_format(local, 'Y-m-d H:i:s')} {offset(local)}"
     text = {
         "relative": lambda: ago(moment),
         "date": lambda: date_format(local, "DATE_FORMAT"),
@@ -81,6 +81,22 @@ def when(moment: datetime | None, style: str = "relative") -> SafeString:
         mark_safe(" data-relative") if style == "relative" else "",
         text,
     )
+
+
+def offset(local: datetime) -> str:
+    """UTC, UTC+8, UTC-3:30: an abbreviation such as CST means one thing in Shanghai and another in Chicago."""
+    minutes = int((local.utcoffset() or timedelta()).total_seconds()) // 60
+    hours, rest = divmod(abs(minutes), 60)
+    sign = "-" if minutes < 0 else "+"
+    return "UTC" if not minutes else f"UTC{sign}{hours}" + (f":{rest:02}" if rest else "")
+
+
+@register.simple_tag
+def relative_words() -> SafeString:
+    """The words of `ago`, for static/js/times.js, which keeps them current."""
+    words = {"ago": _("%(time)s ago"), "in": _("in %(time)s")}
+    units = {"s": _("%(n)s s"), "min": _("%(n)s min"), "h": _("%(n)s h"), "d": _("%(n)s d")}
+    return json_script(words | units, "relative-words")
 
 
 def ago(moment: datetime) -> str:

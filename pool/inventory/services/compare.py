@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from pool.inventory.importing import DeviceDraft, NodeDraft
@@ -9,7 +10,7 @@ from pool.inventory.models import Device, Domain, Node
 from pool.inventory.services.known import Known, is_busy, is_live
 
 Change = tuple[Any, Any]  # (before, after)
-GONE = "no longer in the node"  # state_reason of a card that was not reported; it ends when the card is back
+GONE = "no longer in the node"  # state_reason of a retired card; it ends when the card is back
 _PLACE = ("site", "pod", "switch", "rack")
 _CARD = ("uuid", "model", "mig_enabled")  # what must not change under live work
 _DEVICE = ("nvlink_island", "numa_node", "pci_address")
@@ -138,16 +139,26 @@ def device_changes(device: Device, draft: DeviceDraft) -> dict[str, Change]:
         new = getattr(draft, name)
         if new is not None and new != getattr(device, name):
             changes[name] = (getattr(device, name), new)
-    if device.state_reason == GONE:
+    if device.retired_at is not None:
         changes["state"] = (device.state, Device.State.READY)
-        changes["state_reason"] = (GONE, "")
+        changes["state_reason"] = (device.state_reason, "")
+        changes["retired_at"] = (device.retired_at, None)
     return changes
+
+
+def retired(device: Device, at: datetime) -> dict[str, Change]:
+    """What changes of a card that is not in its node any more. It takes no work, and is no capacity from now on."""
+    return {
+        "state": (device.state, Device.State.FAULTY),
+        "state_reason": (device.state_reason, GONE),
+        "retired_at": (None, at),
+    }
 
 
 def _compare_missing(plan: NodePlan, slots: dict[int, Device]) -> None:
     named = {device.index for device in plan.draft.devices or ()}
     for index, device in sorted(slots.items()):
-        if index in named or device.state_reason == GONE:
+        if index in named or device.retired_at is not None:
             continue
         plan.removed.append(device)
         if is_live(device):

@@ -8,13 +8,14 @@ import structlog
 from django.db import transaction
 
 from console.audit.services import record_many
+from console.common import clock
 from console.common.actor import Actor, system
 from console.common.errors import FieldError, InvalidInput
 from pool.inventory import ports
 from pool.inventory.importing import DeviceDraft, DomainDraft, NodeDraft
 from pool.inventory.models import Device, Node, Site
 from pool.inventory.services import ground, known, write
-from pool.inventory.services.compare import GONE, DevicePlan, NodePlan, device_changes, is_placeholder
+from pool.inventory.services.compare import DevicePlan, NodePlan, device_changes, is_placeholder, retired
 from pool.inventory.services.known import Known, is_live
 from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.log import node_entry
@@ -40,8 +41,9 @@ def upsert_node_from_agent(report: dict[str, Any], *, site: Site, actor: Actor |
     `report`: {"name", "cpu_milli", "memory_mib", "labels", "pod", "switch", "rack", "devices": [{"index", "uuid",
     "model", "memory_mib", "mig_enabled", "nvlink_island", "numa_node", "pci_address"}]}; MiB and 1/1000 core.
     `site` is that of the agent's join token. Where the operator's file said something about place or MIG mode,
-    that stays; what the hardware is, the agent knows better. Work is never refused its ground: a card that is
-    missing or exchanged while something holds it is marked faulty, capacity below what is held is lowered later.
+    that stays; what the hardware is, the agent knows better. A card that is missing is retired until it is back.
+    Work is never refused its ground: a card that is exchanged while something holds it is marked faulty, capacity
+    below what is held is lowered later.
     Raises InvalidInput naming the field.
     """
     return upsert_nodes_from_agents([report], site=site, actor=actor)[0]
@@ -119,8 +121,8 @@ def _plan(draft: NodeDraft, have: Known) -> NodePlan:
             plan.devices.append(DevicePlan(slot, changes))
     named = {device.index for device in draft.devices or ()}
     for index, device in slots.items():
-        if index not in named and device.state_reason != GONE:
-            plan.devices.append(DevicePlan(device, _faulty(device, GONE)))
+        if index not in named and device.retired_at is None:
+            plan.devices.append(DevicePlan(device, retired(device, clock.now())))
     return plan
 
 

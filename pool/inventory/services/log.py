@@ -1,5 +1,6 @@
 """Audit entries of this room, in one shape."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -45,4 +46,4 @@ def node_entry(plan: NodePlan, created: bool) -> Entry:
 def _plain(value: Any) -> Any:
     if isinstance(value, models.Model):
         return str(getattr(value, "name", value.pk))
-    return value
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -36,7 +36,8 @@ def set_node_state(actor: Actor, node: Node, state: str, reason: str = "") -> No
 def set_device_state(actor: Actor, device: Device, state: str, reason: str = "") -> Device:
     """Ready (clears a fault), cordoned, or faulty with its reason, which is required then.
 
-    Raises NotAllowed, InvalidInput. What runs on the card is not touched: it takes no new work.
+    Raises NotAllowed, InvalidInput, Conflict for a card that is not in its node any more. What runs on the card is
+    not touched: it takes no new work.
     """
     _check(actor, Device.State, state)
     reason = " ".join(reason.split())[:200]
@@ -47,8 +48,11 @@ def set_device_state(actor: Actor, device: Device, state: str, reason: str = "")
     with transaction.atomic():
         lock_nodes([device.node_id])
         before = _again(device)
+        if before.retired_at is not None:
+            raise Conflict("the card is no longer in the node; it is ready when the node reports it again")
         if (before.state, before.state_reason) != (state, reason):
-            Device.objects.filter(pk=device.pk).update(state=state, state_reason=reason)
+            if not Device.objects.filter(pk=device.pk, retired_at=None).update(state=state, state_reason=reason):
+                raise Conflict("the card has just left the node")
             remember(clock.now(), devices=[device.pk])
             old = {"state": before.state, "reason": before.state_reason}
             _tell(actor, "device.state", device, old, {"state": state, "reason": reason}, before.node_id)

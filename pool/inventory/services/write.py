@@ -1,6 +1,7 @@
 """Writes plans: in bulk for what is new, one guarded UPDATE for each row that changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
@@ -9,7 +10,7 @@ from console.common import clock
 from console.common.errors import Conflict
 from pool.inventory.importing import DeviceDraft, NodeDraft
 from pool.inventory.models import Device, Link, Node
-from pool.inventory.services.compare import GONE, NodePlan, place_of, placeholder_uuid
+from pool.inventory.services.compare import NodePlan, place_of, placeholder_uuid, retired
 from pool.inventory.services.history import remember
 from pool.inventory.services.known import Known
 
@@ -25,27 +26,27 @@ def write(plans: Sequence[NodePlan], known: Known) -> None:
     """
     new = [plan for plan in plans if plan.node is None]
     _create_nodes(new, known)
+    created, at = {plan.node.pk: plan.node.created_at for plan in new if plan.node}, clock.now()
     for plan in plans:
         _update_node(plan)
         for gone in plan.removed:
-            _remove(gone)
+            _remove(gone, at)
     _free_uuids(plans)
     for plan in plans:
         for device in plan.devices:
             _update_device(plan, device.device, device.changes, known)
-    _create_devices(plans, known)
+    _create_devices(plans, known, created, at)
     for plan in plans:
         if plan.links_changed:
             _write_links(plan)
-    _remember(new, plans)
+    _remember(created, plans, at)
 
 
-def _remember(new: Sequence[NodePlan], plans: Sequence[NodePlan]) -> None:
+def _remember(created: Mapping[int, datetime], plans: Sequence[NodePlan], at: datetime) -> None:
     """A new node is out of reach from the moment of its creation until its agent has reported."""
-    created = {plan.node.pk: plan.node.created_at for plan in new if plan.node}
     touched = [row.device.pk for plan in plans for row in plan.devices if "state" in row.changes]
     touched += [device.pk for plan in plans for device in plan.removed]
-    remember(clock.now(), nodes=created, devices=touched, since=created)
+    remember(at, nodes=created, devices=touched, since=created)
 
 
 def _create_nodes(plans: Sequence[NodePlan], known: Known) -> None:
@@ -95,22 +96,26 @@ def _update_device(plan: NodePlan, device: Device, changes: dict[str, tuple[Any,
         raise Conflict(f"work was placed on {plan.draft.name} device {device.index} meanwhile; try again")
 
 
-def _remove(device: Device) -> None:
-    """A card that never held anything is forgotten; one with a history stays, out of use."""
+def _remove(device: Device, at: datetime) -> None:
+    """The card's row stays, retired, and its uuid is free for another slot."""
     rows = Device.objects.filter(pk=device.pk, live_shared=0, live_mig=0)
-    unused = rows.filter(allocations__isnull=True, intervals__isnull=True, outages__isnull=True)
-    if unused.exists():
-        unused.delete()
-    elif not rows.update(uuid=f"gone-{device.public_id}", state=Device.State.FAULTY, state_reason=GONE):
+    values = {name: new for name, (_, new) in retired(device, at).items()}
+    if not rows.update(uuid=f"gone-{device.public_id}", **values):
         raise Conflict(f"work was placed on device {device.index} meanwhile; drain its node and try again")
 
 
-def _create_devices(plans: Sequence[NodePlan], known: Known) -> None:
-    rows = [_device(plan.node, draft, known) for plan in plans if plan.node for draft in plan.new_devices]
+def _create_devices(plans: Sequence[NodePlan], known: Known, created: Mapping[int, datetime], at: datetime) -> None:
+    """Those of a new node are there since the node is, the others from now on."""
+    rows = [
+        _device(plan.node, draft, known, created.get(plan.node.pk, at))
+        for plan in plans
+        if plan.node
+        for draft in plan.new_devices
+    ]
     Device.objects.bulk_create(rows, batch_size=_BATCH)
 
 
-def _device(node: Node, draft: DeviceDraft, known: Known) -> Device:
+def _device(node: Node, draft: DeviceDraft, known: Known, at: datetime) -> Device:
     return Device(
         node=node,
         index=draft.index,
@@ -121,6 +126,7 @@ def _device(node: Node, draft: DeviceDraft, known: Known) -> Device:
         nvlink_island=-1 if draft.nvlink_island is None else draft.nvlink_island,
         numa_node=-1 if draft.numa_node is None else draft.numa_node,
         pci_address=draft.pci_address or "",
+        added_at=at,
     )
 
 

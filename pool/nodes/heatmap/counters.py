@@ -52,7 +52,8 @@ class Counters:
         fields = ("pk", "node_id", "used_share_bp", "state", "mig_enabled")
         seen = 0
         for chunk in _chunks(list(changed)):
-            for pk, node_id, share, state, mig in Device.objects.filter(node_id__in=chunk).values_list(*fields):
+            devices = Device.objects.filter(node_id__in=chunk, retired_at=None)
+            for pk, node_id, share, state, mig in devices.values_list(*fields):
                 at = self.layout.position.get(pk)
                 if at is None:
                     raise FleetChanged

@@ -59,7 +59,10 @@ class Feed:
             left.discard(receiver)
             if not left:
                 self._receivers.pop(layer, None)
-                await get_channel_layer().group_discard(codec.group(layer), self._channel)
+                try:
+                    await get_channel_layer().group_discard(codec.group(layer), self._channel)
+                except (redis.RedisError, OSError) as error:  # a Valkey that is away has forgotten us anyway
+                    log.warning("layer_not_left", layer=layer, error=str(error))
 
     async def _read(self, channel: str) -> None:
         while True:

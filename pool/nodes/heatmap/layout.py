@@ -46,7 +46,7 @@ def read() -> Layout:
     )
     by_node: dict[int, list[tuple[int, int, str, int, int]]] = {node.pk: [] for node in nodes}
     fields = ("node_id", "pk", "index", "model__name", "model__memory_mib", "model__power_limit_w")
-    for node_id, *device in Device.objects.order_by("node_id", "index").values_list(*fields):
+    for node_id, *device in Device.objects.filter(retired_at=None).order_by("node_id", "index").values_list(*fields):
         if node_id in by_node:  # a node added between the two queries waits for the next reading
             by_node[node_id].append(tuple(device))
     return _build(nodes, by_node)

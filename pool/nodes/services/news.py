@@ -35,7 +35,8 @@ class News:
 
 
 Members = dict[str, scheduling.Member]  # by public id; news that is applied changes them
-_RESULTS = {"stop": "stopped", "lease": "failed", "start_failed": "failed", "lost": "lost"}
+# a lease that ran out is the node's trouble, not the job's: agent or server, whoever tells it first, it is placed again
+_RESULTS = {"stop": "stopped", "lease": "lost", "start_failed": "failed", "lost": "lost"}
 
 
 def apply_news(batch: list[News]) -> set[str]:

@@ -44,9 +44,12 @@ class Plan(serializers.Serializer[Any]):
     limits = LimitRow(many=True)
     bites_first = LimitRow(allow_null=True)
     blocked_by_limit = serializers.BooleanField()
-    price_per_hour = serializers.DecimalField(18, 6, allow_null=True)
+    price_per_hour = serializers.DecimalField(
+        18, 6, allow_null=True, help_text="at most; null where something has no price on any model that could give it"
+    )
+    least_per_hour = serializers.DecimalField(18, 6, allow_null=True, help_text="on the cheapest models that could do")
     currency = serializers.CharField()
-    price_missing = serializers.ListField(child=serializers.CharField())
+    price_missing = serializers.ListField(child=serializers.CharField(), help_text="such as: H100-80GB exclusive")
     refusal = FieldReason(allow_null=True)
     notes = serializers.ListField(child=serializers.CharField())
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
@@ -11,6 +12,7 @@ from console.common import clock, formats
 from console.common.actor import Actor
 from pool.scheduling import queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
+from pool.scheduling.models.allocation import Isolation
 from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, words
 from pool.scheduling.telling import reasons_for
 
@@ -22,6 +24,7 @@ class Role:
     role: JobRole
     one: str
     gpu_memory: str
+    isolation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "span": reads.span_of(found, clock.now()),
         "final": reads.is_final(found),
         "roles": roles,
+        "several_replicas": sum(item.role.replicas for item in roles) > 1,
         "replicas_text": _replicas_text(roles),
         "attempts": [(row, words.outcome(row.outcome)) for row in attempts],
         "attempt": attempt,
@@ -111,4 +115,8 @@ def _replicas_text(roles: list[Role]) -> str:
 
 def _roles(job: Job) -> list[Role]:
     roles = reads.roles_of([job.pk]).get(job.pk, [])
-    return [Role(role, asking.of_role(role), asking.memory(role)) for role in roles]
+    return [Role(role, asking.of_role(role), asking.memory(role), _isolation(role.isolation)) for role in roles]
+
+
+def _isolation(word: str) -> str:
+    return _("automatic") if word == "auto" else str(dict(Isolation.choices).get(word, word))

@@ -9,10 +9,12 @@ from console.common import formats
 from console.common.actor import Actor
 from pool.scheduling.dry_run import DryRun, PlacedPart
 from pool.scheduling.limits import Limit
+from pool.scheduling.models.allocation import Isolation
 from pool.scheduling.pages import reasons
 from pool.scheduling.telling import reasons_for
 
 MOST_NODES = 12
+MOST_UNPRICED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,9 @@ class Panel:
     more: int
     why: reasons.Why
     price_per_hour: Decimal | None
+    least_per_hour: Decimal | None  # None where it is the same
     currency: str
-    price_missing: tuple[str, ...]
+    price_missing: str
     limit: LimitBar | None
     notes: tuple[str, ...]
     refusal: str
@@ -64,12 +67,24 @@ def of(actor: Actor, run: DryRun | None) -> Panel | None:
         more=max(0, len(spots) - MOST_NODES),
         why=reasons.explain(reasons_for(actor, run.reasons)),
         price_per_hour=run.price_per_hour,
+        least_per_hour=None if run.least_per_hour == run.price_per_hour else run.least_per_hour,
         currency=run.currency,
-        price_missing=run.price_missing,
+        price_missing=_unpriced(run.price_missing),
         limit=_limit(run.bites_first, run.blocked_by_limit) if run.bites_first else None,
         notes=run.notes,
         refusal=run.refusal.message if run.refusal else "",
     )
+
+
+def _unpriced(missing: tuple[str, ...]) -> str:
+    """ "L40S (exclusive), T4 (exclusive)", and how many more."""
+    words = dict(Isolation.choices)
+    named = [
+        (model, words.get(isolation, isolation)) for model, _space, isolation in (m.rpartition(" ") for m in missing)
+    ]
+    text = ", ".join(f"{model} ({word})" for model, word in named[:MOST_UNPRICED])
+    more = len(named) - MOST_UNPRICED
+    return text if more <= 0 else _("%(these)s and %(n)s more") % {"these": text, "n": more}
 
 
 def _verdict(run: DryRun) -> str:

@@ -21,6 +21,7 @@ from pool.scheduling import queries, services
 from pool.scheduling.models import JobState, Queue
 from pool.scheduling.pages import reads
 from pool.scheduling.pages.job_list import may_submit
+from pool.scheduling.pages.queue_form import may_add
 from pool.scheduling.services.queues import may_manage
 
 WAITING = 50
@@ -57,6 +58,7 @@ def queues(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "several_tenants": several,
+        "may_add": may_add(actor),
         "filters": _filters(actor, request, several),
         "filtered": any(request.GET.get(name) for name in ("tenant", "state", "q")),
     }

@@ -107,15 +107,18 @@ def _criterion(key: str, tie_rule: str = "free_gpu") -> str:
 def _placed(reasons: Mapping[str, Any]) -> Why:
     score, other = reasons["score"], reasons.get("runner_up")
     considered = int(reasons.get("considered", 0))
-    summary = ngettext(
-        "%(n)s node could hold it.", "%(n)s nodes could hold it; the first criterion that differs decides.", considered
-    ) % {"n": formats.count(considered)}
     names = _node_names([score, other] if other else [score])
+    winner = names.get(score["node_key"], _("the chosen node"))
+    if considered == 1:
+        summary = _("No other node could hold it: %(node)s was the only choice.") % {"node": winner}
+    else:
+        text = _("%(n)s nodes could hold it; the first criterion that differs decides.")
+        summary = text % {"n": formats.count(considered)}
     return Why(
         placed=True,
         summary=summary,
         rows=_rows(score, other, decided_by(reasons)) if other else [],
-        winner=names.get(score["node_key"], _("the chosen node")),
+        winner=winner,
         other=(names.get(other["node_key"]) or _("the next best node")) if other else "",
     )
 

@@ -6,11 +6,12 @@ const POLL_MS = 2500;
 const LOST_RIGHT = 4403;
 
 export class Feed {
-  constructor({ job, replica, poll, stdout, stderr }, handlers) {
+  constructor({ job, replica, poll, stdout, stderr, state }, handlers) {
     this.job = job;
     this.replica = replica;
     this.pollUrl = poll;
     this.at = { stdout: Number(stdout), stderr: Number(stderr) };
+    this.state = state; // as the page shows it: what changed while it was on its way is told at once
     this.handlers = handlers;
     this.failures = 0;
     this.stopped = false;
@@ -35,11 +36,11 @@ export class Feed {
   }
 
   query() {
-    return new URLSearchParams({ replica: this.replica, ...this.at });
+    return new URLSearchParams({ replica: this.replica, state: this.state, ...this.at });
   }
 
   take(message) {
-    if (message.type === "changed") return this.handlers.onChanged(message.state);
+    if (message.type === "changed") return this.handlers.onChanged((this.state = message.state));
     if (message.offset < this.at[message.stream]) return;
     this.at[message.stream] = message.next;
     if (message.type === "missing") this.handlers.onLost();

@@ -4,6 +4,7 @@ import { LogView } from "./log.js";
 
 const shown = () => document.getElementById("log")?.dataset.replica;
 const changed = () => document.getElementById("job-live")?.dispatchEvent(new CustomEvent("job:changed", { bubbles: true }));
+const FINAL = new Set(["succeeded", "failed", "cancelled", "expired"]);
 let feed = null;
 let current = null;
 
@@ -19,7 +20,10 @@ function show() {
   feed = new Feed(dataset, {
     onText: (stream, text) => view?.append(stream, text),
     onLost: () => view?.gap(dataset.textLost),
-    onChanged: changed,
+    onChanged: (state) => {
+      if (FINAL.has(state)) view?.status("ended");
+      changed();
+    },
     onStatus: (status) => view?.status(status),
   });
   if (dataset.final !== "1") feed.start();

@@ -8,8 +8,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
+from redis import RedisError
 
 from console.embedded.database import ask
+from console.embedded.health import ask_valkey
 from console.embedded.services import first_operator, has_joined, join_token
 from console.tenants.services import create_sign_in_link
 
@@ -29,12 +31,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self._prepare(options)
-        except (Error, ImproperlyConfigured) as error:
+        except (Error, ImproperlyConfigured, RedisError) as error:
             self._hand_over(failure=(str(error).strip() or type(error).__name__).splitlines()[0])
             raise CommandError(str(error)) from error
 
     def _prepare(self, options: dict[str, Any]) -> None:
         ask(connection)
+        ask_valkey()
         call_command("migrate", interactive=False, verbosity=0)
         self._hand_over(migrated="yes")
         if options["demo_devices"]:
