@@ -4,7 +4,7 @@ While a transaction of SQLite is open nobody else can write, so what news of a r
 Table and column names are those of the models; tests of both databases run every statement.
 """
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -36,23 +36,23 @@ def first(statement: str, *values: Any) -> tuple[Any, ...] | None:
 class Asked:
     """A statement on its way, and its answer. Raises what the statement raises where it is waited for."""
 
-    def __init__(self, cursor: Any) -> None:
-        self._cursor = cursor
+    def __init__(self, cursor: Any, read: Callable[[list[tuple[Any, ...]]], list[tuple[Any, ...]]]) -> None:
+        self._cursor, self._read = cursor, read
         self._rows: list[tuple[Any, ...]] | None = None
 
     def rows(self) -> list[tuple[Any, ...]]:
         """Waits for the answer, within `together`; afterwards it is there."""
         if self._rows is None:
-            self._rows = list(self._cursor.fetchall())
+            self._rows = self._read(self._cursor.fetchall())
             self._cursor.close()
         return self._rows
 
 
-def ask(statement: str, *values: Any) -> Asked:
+def ask(statement: str, *values: Any, read: Callable[[list[tuple[Any, ...]]], list[tuple[Any, ...]]] = list) -> Asked:
     """A statement that gives rows (a change by RETURNING). Within `together` its answer is not waited for yet."""
     cursor = connection.cursor()
     cursor.execute(statement, _adapted(values))
-    asked = Asked(cursor)
+    asked = Asked(cursor, read)
     if connection.vendor == "sqlite":
         asked.rows()  # a statement that is not read to its end is in the way of a rollback
     return asked
@@ -97,9 +97,16 @@ class Reader:
 
     def __call__(self, *values: Any, **parts: str) -> list[tuple[Any, ...]]:
         """`parts` fill in what the statement leaves open, such as the marks of an IN list; never a value."""
+        return self.ask(*values, **parts).rows()
+
+    def ask(self, *values: Any, **parts: str) -> Asked:
+        """The same, its answer not waited for within `together`."""
         statement, converters = self._plan()
-        rows = fetch(statement.format(**parts) if parts else statement, *values)
-        return [tuple(self._instances(row)) for row in self._compiler.apply_converters(rows, converters)]
+
+        def read(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+            return [tuple(self._instances(row)) for row in self._compiler.apply_converters(rows, converters)]
+
+        return ask(statement.format(**parts) if parts else statement, *values, read=read)
 
     def first(self, *values: Any) -> tuple[Any, ...] | None:
         rows = self(*values)

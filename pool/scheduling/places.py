@@ -28,9 +28,11 @@ def resolve(actor: Actor, spec: JobSpec) -> Place:
     A foreign tenant reads exactly like one that does not exist.
     """
     tenant = _tenant(actor, spec.tenant)
-    project = _one(_PROJECTS, "slug", tenant, spec.project, "project")
-    queue = _one(_QUEUES, "name", tenant, spec.queue, "queue")
-    return Place(tenant, project, queue)
+    with sql.together():
+        projects = _PROJECTS.ask(tenant.pk, spec.project, spec.project)
+        queues = _QUEUES.ask(tenant.pk, spec.queue, spec.queue)
+    project = _one(projects.rows(), "slug", spec.project, "project")
+    return Place(tenant, project, _one(queues.rows(), "name", spec.queue, "queue"))
 
 
 def _tenant(actor: Actor, slug: str) -> Tenant:
@@ -57,9 +59,9 @@ def _named(actor: Actor, slug: str) -> Tenant:
     raise InvalidInput([FieldError("tenant", _("is not a tenant in which you may submit work"))])
 
 
-def _one(reader: sql.Reader, column: str, tenant: Tenant, name: str, field: str) -> Any:
+def _one(rows: list[tuple[Any, ...]], column: str, name: str, field: str) -> Any:
     """The one of this name; without a name the default if there is one, else the only one."""
-    found = [row for (row,) in reader(tenant.pk, name, name)]
+    found = [row for (row,) in rows]
     if not found and name:
         raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
     if not found:

@@ -66,7 +66,7 @@ class Clone(ApiView):
     def post(self, request: Request, public_id: str, row: Row) -> None:
         """Submit the same request again as a new job; fields in the body replace those of the original."""
         job = queries.job_for(self.actor, public_id)
-        services.clone_job(self.actor, job, self.sent, also=lambda clone: row(created(clone)))
+        services.clone_job(self.actor, job, self.sent, also=lambda clone: row(created(clone, request.user)))
 
 
 class Priority(ApiView):

@@ -55,7 +55,7 @@ class Jobs(ListView):
     @idempotent_inside
     def post(self, request: Request, row: Row) -> None:
         """Submit a job."""
-        services.submit_job(self.actor, self.sent, also=lambda job: row(created(job)))
+        services.submit_job(self.actor, self.sent, also=lambda job: row(created(job, request.user)))
 
 
 class DryRun(ApiView):
