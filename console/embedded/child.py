@@ -46,7 +46,7 @@ class Child:
     def start(self) -> Process:
         if self.spec.before:
             self.spec.before()
-        self.process = Process(self.spec.argv, {**os.environ, **self.spec.env}, self._hear)
+        self.process = Process(self.spec.argv, {**os.environ, **self.spec.env}, self._hear, self.spec.nice)
         return self.process
 
     async def once(self) -> int:

@@ -25,11 +25,13 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
         os._exit(1)
 
 
-def hook() -> Callable[[], None]:
-    """A `preexec_fn`. Call it in the thread that starts the child: the kernel watches that thread, not the process."""
+def hook(nice: int = 0) -> Callable[[], None]:
+    """A `preexec_fn`, which also steps back by `nice`. Call it in the thread that starts the child: the kernel watches
+    that thread, not the process."""
     parent = os.getpid()
 
     def before_exec() -> None:
         die_with_parent(parent)
+        os.nice(nice)
 
     return before_exec

@@ -10,6 +10,7 @@ from console.embedded.spec import Spec
 
 # a model that the simulated fleet does not have: who asks for it gets a real process on this machine
 LOCAL_MODEL, LOCAL_DEVICES = "L40S", 8
+ELSEWHERE = 10  # simulated nodes and people would be on other machines: they must not take the cores from this one
 
 
 def node_name() -> str:
@@ -31,7 +32,8 @@ def specs(options: Options, env: Mapping[str, str], facts: Mapping[str, str], st
     found = [_agent(options, env, facts, stage)] if options.agent else []
     if options.demo:
         found += [_fleet(options, env, path, stage) for path in sorted((options.home / "demo").glob("*.token"))]
-        found += [Spec("load", [sys.executable, str(BASE_DIR / "manage.py"), "demo_load"], stage, env)]
+        load = [sys.executable, str(BASE_DIR / "manage.py"), "demo_load"]
+        found += [Spec("load", load, stage, env, nice=ELSEWHERE)]
     return found
 
 
@@ -55,4 +57,4 @@ def _fleet(options: Options, env: Mapping[str, str], token: Path, stage: int) ->
         *("--nodes", str(token.with_suffix(".json")), "--token-file", str(token)),
         *("--state", str(token.with_suffix(".state.json"))),
     ]
-    return Spec(f"fleet-{token.stem}", words, stage, env)
+    return Spec(f"fleet-{token.stem}", words, stage, env, nice=ELSEWHERE)

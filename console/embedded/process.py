@@ -19,7 +19,9 @@ CHUNK = 65536
 class Process:
     """Starts `argv` in its own session, bound to die with us. `ended` holds the exit code (negative: signal)."""
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str], hear: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], hear: Callable[[bytes], None], nice: int = 0
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._hear, self._rest = hear, b""
         self._popen = subprocess.Popen(
@@ -30,7 +32,7 @@ class Process:
             env=dict(env),
             # a Ctrl-C must reach the supervisor alone, which then stops all in order
             start_new_session=True,
-            preexec_fn=deathsig.hook(),
+            preexec_fn=deathsig.hook(nice),
         )
         self.pid = self._popen.pid
         self.answered = False  # has it ever answered its probe?

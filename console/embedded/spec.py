@@ -13,6 +13,7 @@ class Spec:
     `probe` tells whether the process answers; with `watched` it is asked every `probe_every` seconds, and a process
     that stops answering is restarted.
     `quiet`: its lines go to the log file only. `before` runs before each start.
+    `nice`: how far it steps back when the cores are busy (nice(1)), with all that it starts.
     `env` is added to the supervisor's environment.
     """
 
@@ -26,6 +27,7 @@ class Spec:
     probe_every: float = 5.0
     quiet: bool = False
     before: Callable[[], None] | None = None
+    nice: int = 0
 
 
 @dataclass

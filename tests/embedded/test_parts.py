@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from console.embedded import options, probes, valkey
+from console.embedded import guests, options, probes, valkey
 from console.embedded.child import Child, describe
 from console.embedded.logs import RotatingLog
+from console.embedded.process import Process
 from console.embedded.spec import Backoff, Spec
 from console.embedded.voice import BURST, Voice
 from tests.embedded.processes import free_port
@@ -148,3 +149,21 @@ async def test_a_program_that_cannot_start_is_tried_again(tmp_path: Path, capsys
             await asyncio.sleep(0.02)
     await child.stop()
     await keeper
+
+
+async def test_a_process_steps_back_as_far_as_it_is_told() -> None:
+    said: list[bytes] = []
+    code = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
+    process = Process([sys.executable, "-c", code], os.environ, said.append, nice=7)
+    assert await process.ended == 0
+    assert said == [b"%d" % min(19, os.getpriority(os.PRIO_PROCESS, 0) + 7)]
+
+
+def test_what_simulates_other_machines_steps_back_and_the_agent_of_this_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "site.token").write_text("x")
+    found = guests.specs(options.parse(["--demo", "--agent"]), {}, {}, stage=4)
+    assert {spec.name: spec.nice for spec in found} == {"agent": 0, "fleet-site": 10, "load": 10}
