@@ -9,7 +9,7 @@ OFFICERS: Final = (("ops", "operator"), ("finance", "finance"), ("audit", "audit
 
 @dataclass(frozen=True, slots=True)
 class DemoQueue:
-    """Limits as parts of the fleet's cards; None: none."""
+    """Limits as parts of the fleet's cards; None: none. Not `loaded`: left to people, so that there is room for them."""
 
     name: str
     quota: float = 0.0
@@ -17,6 +17,7 @@ class DemoQueue:
     limit_running_jobs: int | None = None
     priority: int = 0
     weight: int = 1
+    loaded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,11 @@ TENANTS: Final = (
         trust_group="research",
         people=(("lin", "owner"), ("mei", "member"), ("tao", "member"), ("yan", "viewer"), ("fang", "billing")),
         projects=(("llm", "Language models"), ("vision", "Vision")),
-        queues=(DemoQueue("train", 0.30, 0.50, priority=10, weight=3), DemoQueue("eval", 0.05, 0.0625)),
+        queues=(
+            DemoQueue("default", 0.0, loaded=False),
+            DemoQueue("train", 0.30, 0.50, priority=10, weight=3),
+            DemoQueue("eval", 0.05, 0.0625),
+        ),
     ),
     DemoTenant(
         slug="pixelforge",

@@ -46,10 +46,11 @@ def arrival(rng: Random, trace: Sequence[Task], number: int) -> Arrival:
 
 def _queue(tenant: DemoTenant, shape: Shape, rng: Random) -> str:
     """The queue that suits the work where the tenant has it, else any, the widest most often."""
-    names = [queue.name for queue in tenant.queues]
+    queues = [queue for queue in tenant.queues if queue.loaded]
+    names = [queue.name for queue in queues]
     if shape.queue in names:
         return shape.queue
-    return rng.choices(names, [queue.limit or 1.0 for queue in tenant.queues])[0]
+    return rng.choices(names, [queue.limit or 1.0 for queue in queues])[0]
 
 
 def _end(spec: dict[str, Any], task: Task, rng: Random) -> float | None:
