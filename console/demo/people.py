@@ -9,7 +9,7 @@ OFFICERS: Final = (("ops", "operator"), ("finance", "finance"), ("audit", "audit
 
 @dataclass(frozen=True, slots=True)
 class DemoQueue:
-    """Limits as parts of the fleet's cards; None: none. Not `loaded`: left to people, so that there is room for them."""
+    """Limits as parts of the fleet's cards; None: none. Not `loaded`: left to people, so that they find room."""
 
     name: str
     quota: float = 0.0
