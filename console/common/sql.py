@@ -4,7 +4,7 @@ While a transaction of SQLite is open nobody else can write, so what news of a r
 Table and column names are those of the models; tests of both databases run every statement.
 """
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Collection, Iterator, Sized
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -71,6 +71,13 @@ def together() -> Iterator[None]:
     connection.ensure_connection()
     with connection.wrap_database_errors, connection.connection.pipeline():
         yield
+
+
+def among(column: str, keys: Collection[int]) -> tuple[str, list[Any]]:
+    """A condition and its values. On PostgreSQL it is the same statement for any number of keys: prepared once."""
+    if connection.vendor == "postgresql":
+        return f"{column} = ANY(%s)", [list(keys)]
+    return f"{column} IN ({marks(keys)})", list(keys)
 
 
 def marks(values: Sized) -> str:

@@ -9,13 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
-
+from console.common import sql
 from pool.engine.fleet import Fleet
 from pool.engine.mix import DEFAULT_MIX, TypicalMix
 from pool.engine.types import Hold, NodeSpec
 from pool.inventory.fleet import node_specs, node_versions
-from pool.scheduling.models import Allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,31 +124,20 @@ class FleetMirror:
 
 def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held]]:
     """Node -> allocation -> Held, of all nodes or of these. One query."""
-    rows: QuerySet[Allocation] = Allocation.objects.filter(released_at__isnull=True)
-    if node_ids is not None:
-        rows = rows.filter(node_id__in=list(node_ids))
+    where, values = ("1 = 1", []) if node_ids is None else sql.among("a.node_id", list(node_ids))
     found: dict[int, dict[int, Held]] = {}
-    columns = (
-        "pk",
-        "node_id",
-        "job__queue_id",
-        "tenant_id",
-        "tenant__public_id",
-        "tenant__trust_group",
-        "device_id",
-        "share_bp",
-        "memory_mib",
-        "isolation",
-        "mig_profile",
-        "mig_start",
-        "mig_size",
-        "cpu_milli",
-        "host_memory_mib",
-    )
-    for pk, node, queue, tenant, public_id, group, device, *rest in rows.values_list(*columns):
+    for pk, node, queue, tenant, public_id, group, device, *rest in sql.fetch(_LIVE.format(where=where), *values):
         hold = _hold(device, node, public_id, group, rest)
         found.setdefault(node, {})[pk] = Held(hold, queue, tenant)
     return found
+
+
+_LIVE = (
+    "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, t.public_id, t.trust_group, a.device_id, a.share_bp,"
+    " a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size, a.cpu_milli, a.host_memory_mib"
+    " FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
+    " JOIN tenants_tenant t ON t.id = a.tenant_id WHERE a.released_at IS NULL AND {where}"
+)
 
 
 def _hold(device: int | None, node: int, tenant: str, group: str, rest: Sequence[Any]) -> Hold:
