@@ -2,7 +2,7 @@
 
 The gateway is `manage.py gateway` in a process of its own on an empty SQLite (or DATABASE_URL), the nodes are one
 `python -m pool.agent.fleet`. CPU is the kernel's count for the gateway's process over windows of `WINDOW` seconds, the
-longest write is what the gateway itself measured around each transaction (waiting for the database's lock included).
+longest write is what the gateway itself measured around each transaction (from its begin to its commit).
 Reference: at most 40 % of one core, no write transaction of telemetry longer than 2 ms.
 """
 

@@ -61,4 +61,8 @@ def test_one_lane_that_fails_fails_all(
 def test_ci_asks_for_both_lanes_and_stops_at_the_first_step_that_fails() -> None:
     text = (Path(ROOT) / ".ci" / "run").read_text()
     assert "set -Eeuo pipefail" in text
-    assert "--require-postgres" in text.splitlines()[-1]
+    lines = text.splitlines()
+    lanes_at = next(number for number, line in enumerate(lines) if line.startswith("make ") and " test " in line)
+    assert "--require-postgres" in lines[lanes_at]
+    # after that, only the other Pythons' word is waited for, and counts
+    assert lines[lanes_at + 1 :] == ['step="other Pythons"', 'wait "$others"']
