@@ -161,7 +161,7 @@ def table(request: HttpRequest) -> HttpResponseBase:
     devices = inventory.devices_for(actor, where)
     if wanted := request.GET.get("format"):
         return export_response(wanted, _streamed(actor, devices[:EXPORTED]), COLUMNS, "devices")
-    page = page_of(devices, request.GET)
+    page = page_of(devices, request.GET, order=inventory.DEVICE_ORDER)
     context = {
         "page": page,
         "rows": _rows(actor, page.rows),

@@ -68,7 +68,7 @@ def _jobs(actor: Actor, text: str) -> list[Hit]:
 
 def _nodes(actor: Actor, text: str) -> list[Hit]:
     wanted = Q(name__icontains=text) | Q(public_id__startswith=text)
-    nodes = inventory.nodes_for(actor).filter(wanted).select_related("site").order_by("name")[:EACH]
+    nodes = inventory.nodes_for(actor).filter(wanted).select_related("site")[:EACH]
     return [
         Hit(node.name, node.site.name, reverse("inventory:node_detail", args=[node.public_id]), "server")
         for node in nodes
@@ -85,7 +85,7 @@ def _devices(actor: Actor, text: str) -> list[Hit]:
             reverse("inventory:device_detail", args=[device.public_id]),
             "cpu",
         )
-        for device in devices.order_by("node__name", "index")[:EACH]
+        for device in devices[:EACH]
     ]
 
 

@@ -135,9 +135,10 @@ class StateChange(serializers.Serializer[Any]):
 
 
 class Nodes(ListView):
-    """Nodes that you may see."""
+    """Nodes that you may see, by name."""
 
     room = "fleet"
+    order = queries.NODE_ORDER
     filters = NodeFilters
     row = NodeRow
     columns = [
@@ -172,9 +173,10 @@ class NodePage(ApiView):
 
 
 class Devices(ListView):
-    """Devices that you may see."""
+    """Devices that you may see, by the name of their node and their index."""
 
     room = "fleet"
+    order = queries.DEVICE_ORDER
     filters = DeviceFilters
     row = DeviceRow
     columns = [

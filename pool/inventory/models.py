@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from console.common import clock, ids
+from pool.inventory.naming import NaturalKey
 
 
 class Site(models.Model):
@@ -62,6 +63,7 @@ class Node(models.Model):
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "node"), editable=False)
     name = models.CharField(max_length=120, unique=True)
+    name_key = NaturalKey(source="name")  # what lists order by
     site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="nodes")
     pod = models.ForeignKey(Domain, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     switch = models.ForeignKey(Domain, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
@@ -90,6 +92,7 @@ class Node(models.Model):
                 name="node_memory_not_oversold",
             ),
         ]
+        indexes = [models.Index(fields=["name_key", "id"], name="node_by_name")]
 
     def __str__(self) -> str:
         return self.name

@@ -50,7 +50,7 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
     if wanted := request.GET.get("format"):
         return export_response(wanted, _streamed(found[:EXPORTED]), NODE_COLUMNS, "nodes")
     context = {
-        "page": page_of(found, request.GET),
+        "page": page_of(found, request.GET, order=queries.NODE_ORDER),
         "tabs": _tabs(actor, request, where),
         "filters": _fields(actor, where),
         "filtered": where != NodeFilter(),

@@ -19,6 +19,9 @@ from pool.inventory.filters import RETIRED, UNREACHABLE, DeviceFilter, NodeFilte
 from pool.inventory.models import Device, DeviceModel, Domain, Link, Node, Site
 
 WHOLE = 10_000
+# how lists are ordered, and paged (console.common.listing); the last of each makes it whole
+NODE_ORDER = ("name_key", "pk")
+DEVICE_ORDER = ("node__name_key", "node_id", "index")
 PRESENT = Q(retired_at=None)
 M = TypeVar("M", bound=Model)
 
@@ -38,7 +41,7 @@ def nodes_for(actor: Actor, where: NodeFilter | None = None) -> QuerySet[Node]:
             held_bp=_held(actor, "node", "share_bp"),
             held_mib=_held(actor, "node", "memory_mib"),
         )
-        .order_by("name")
+        .order_by(*NODE_ORDER)
     )
 
 
@@ -69,7 +72,7 @@ def _with_held(actor: Actor, devices: QuerySet[Device]) -> QuerySet[Device]:
     return (
         devices.select_related("node", "node__site", "node__rack", "node__switch", "model")
         .annotate(held_bp=_held(actor, "device", "share_bp"), held_mib=_held(actor, "device", "memory_mib"))
-        .order_by("node__name", "index")
+        .order_by(*DEVICE_ORDER)
     )
 
 

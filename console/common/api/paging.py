@@ -20,7 +20,8 @@ class KeysetPagination(BasePagination):
         self, queryset: QuerySet[Any], request: Request, view: "APIView | None" = None
     ) -> list[Any]:
         size = listing.page_size(request.query_params.get("limit", ""))
-        self.page = listing.keyset(queryset, request.query_params.get("cursor", ""), size)
+        order = getattr(view, "order", listing.NEWEST_FIRST)
+        self.page = listing.keyset(queryset, request.query_params.get("cursor", ""), size, order)
         return self.page.rows
 
     def get_paginated_response(self, data: Any) -> Response:

@@ -1,6 +1,6 @@
 """Base views of the API: a list that pages and exports, and POSTs that happen once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ClassVar, cast
 
@@ -19,6 +19,7 @@ from console.common.api import params
 from console.common.api.paging import KeysetPagination
 from console.common.api.schema import RoomSchema
 from console.common.exports import FORMATS, Column, export_response
+from console.common.listing import NEWEST_FIRST
 from console.common.models import IdempotencyKey
 
 _CHUNK = 500
@@ -62,6 +63,7 @@ class ListView(ApiView):
     row: ClassVar[type[BaseSerializer[Any]]]
     columns: list[Column]
     file_name: ClassVar[str]
+    order: ClassVar[Sequence[str]] = NEWEST_FIRST
     pagination_class = KeysetPagination
 
     def rows(self, wanted: dict[str, Any]) -> QuerySet[Any]:
@@ -72,8 +74,8 @@ class ListView(ApiView):
         wanted = params.read(self.filters, request.query_params)
         rows = self.rows(wanted)
         if wanted.get("format", "json") in FORMATS:
-            newest_first = rows.order_by("-pk").iterator(chunk_size=_CHUNK)
-            return export_response(wanted["format"], newest_first, self.columns, self.file_name)
+            ordered = rows.order_by(*self.order).iterator(chunk_size=_CHUNK)
+            return export_response(wanted["format"], ordered, self.columns, self.file_name)
         pages = KeysetPagination()
         found = pages.paginate_queryset(rows, request, self)
         return pages.get_paginated_response(self.row(found, many=True, context={"actor": self.actor}).data)
