@@ -49,7 +49,7 @@ def apply_news(batch: list[News]) -> set[str]:
         with sql.together():
             sessions = sorted({(news.node_id, news.session) for news in batch})
             held = [ask_session(node_id, session) for node_id, session in sessions]
-            lock_nodes(news.node_id for news in batch if news.message["type"] == "exited")
+            _lock([news for news in batch if news.message["type"] == "exited"])
             asked = scheduling.ask_members(names) if names else None
         for session in held:
             check_session(session)
@@ -70,11 +70,24 @@ def _exited(news: News, members: Members) -> str:
     member = _member_of(news, members)
     if member is None:
         return ""
-    code, cause = news.message["exit_code"], news.message["cause"]
-    result = _RESULTS.get(cause) or ("succeeded" if code == 0 else "failed")
+    code = news.message["exit_code"]
     detail = news.message["detail"] or describe(code)
-    scheduling.end_member(member, news.received_at, _age_us(news), code, detail, result)
+    scheduling.end_member(member, news.received_at, _age_us(news), code, detail, _result(news))
     return member.job
+
+
+def _result(exited: News) -> str:
+    code, cause = exited.message["exit_code"], exited.message["cause"]
+    return _RESULTS.get(cause) or ("succeeded" if code == 0 else "failed")
+
+
+def _lock(exited: list[News]) -> None:
+    """Every node that these ends may touch, before anything else is locked."""
+    nodes = {news.node_id for news in exited}
+    if fell := {news.message["replica"] for news in exited if _result(news) in {"failed", "lost"}}:
+        scheduling.lock_gangs(nodes, fell)
+    else:
+        lock_nodes(nodes)
 
 
 def _ack(news: News, _members: Members) -> str:

@@ -3,6 +3,7 @@
 from pool.scheduling.dry_run import dry_run
 from pool.scheduling.services.commands import claim_commands, command_done
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
+from pool.scheduling.services.gangs import lock_gangs
 from pool.scheduling.services.lifecycle import end_member, replica_ended, replica_started, replicas_lost, start_member
 from pool.scheduling.services.placement import commit_placements, commit_refusals
 from pool.scheduling.services.queues import QueueLimits, create_queue, set_queue_state
@@ -24,6 +25,7 @@ __all__ = [
     "dry_run",
     "end_member",
     "expire_jobs",
+    "lock_gangs",
     "members_of",
     "replica_ended",
     "replica_started",

@@ -14,9 +14,11 @@ from pool.scheduling import wake
 from pool.scheduling.models import Attempt, Job, JobState, Replica, ReplicaState
 from pool.scheduling.services.commands import close_commands
 from pool.scheduling.services.events import note
+from pool.scheduling.services.gangs import lock_attempts
 from pool.scheduling.states import JOB_FINAL, REPLICA_FINAL, StopReason, check_job
 
 MAX_LOSSES = 5  # a job that lost its nodes this often is given up
+_FELL = (ReplicaState.FAILED, ReplicaState.LOST)  # what may stop a gang
 _FINAL = tuple(str(state) for state in REPLICA_FINAL)
 
 
@@ -86,7 +88,7 @@ def end_replicas(
     Returns those that this call ended; a replica that has ended before is left alone. In a transaction.
     """
     with sql.together():
-        lock_nodes(replica.node_id for replica in replicas)
+        _lock(replicas, state)
         told = [_end(replica, state, ended_at, detail, exit_code) for replica in replicas]
         ended = [replica for replica, moved in zip(replicas, told, strict=True) if moved.rows()]
         if not ended:
@@ -104,6 +106,14 @@ def end_replicas(
         replica.state = state
     _settle(ended[0], [state for (state,) in states.rows()], course.rows(), now)
     return ended
+
+
+def _lock(replicas: Sequence[Member], state: ReplicaState) -> None:
+    nodes = [replica.node_id for replica in replicas]
+    if state in _FELL:
+        lock_attempts(nodes, {replica.attempt_id for replica in replicas})
+    else:
+        lock_nodes(nodes)
 
 
 def _end(replica: Member, state: ReplicaState, at: datetime, detail: str, exit_code: int | None) -> sql.Asked:
@@ -155,7 +165,7 @@ def _settle(member: Member, states: list[str], course: list[tuple[Any, ...]], no
     live = [state for state in states if state not in REPLICA_FINAL]
     if not live and course:
         _finish_attempt(member, states, _Course(*course[0]), now)
-    elif live and member.state in {ReplicaState.FAILED, ReplicaState.LOST}:
+    elif live and member.state in _FELL:
         job = Job.objects.get(pk=member.job_id)
         if len(live) + states.count(ReplicaState.SUCCEEDED) < job.min_member:
             stop_job(job, StopReason.GANG, now)
