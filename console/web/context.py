@@ -3,6 +3,7 @@
 from functools import cached_property
 from typing import Any
 
+from django.contrib.messages import get_messages
 from django.http import HttpRequest
 
 from console.common.actor import Actor
@@ -27,6 +28,15 @@ class Shell:
     @property
     def shortcuts(self) -> bool:
         return self.preferences.shortcuts
+
+    @property
+    def zone(self) -> str:
+        """The zone of the page's times, for a browser in another to ask again (static/js/zone.js).
+
+        Empty where the person chose the zone, and on an answer that is given once: to a POST, or with a message.
+        """
+        given_once = self._request.method != "GET" or len(get_messages(self._request))
+        return "" if self.preferences.zone_is_chosen or given_once else self.preferences.zone
 
     @cached_property
     def menu(self) -> list[tuple[navigation.Text, list[navigation.Link]]]:

@@ -1,6 +1,7 @@
 """Language and zone of the signed-in person, refusals as pages, and a sign-in that survives htmx."""
 
 from collections.abc import Callable
+from zoneinfo import ZoneInfo
 
 import structlog
 from django.conf import settings
@@ -28,8 +29,7 @@ class PreferencesMiddleware:
         if language and language in dict(settings.LANGUAGES):
             translation.activate(language)
             request.LANGUAGE_CODE = translation.get_language()
-        chosen = preferences.read(request)
-        with timezone.override(preferences.zone_info(chosen.zone)):
+        with timezone.override(ZoneInfo(preferences.read(request).zone)):
             return self.get_response(request)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from urllib.parse import unquote
+from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -19,22 +20,28 @@ COOKIE_AGE_S = 365 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """`theme` is one of THEMES; `zone` an IANA name, or empty for UTC."""
+    """`theme` is one of THEMES; `zone` an IANA name, `zone_is_chosen` by the person and not just the browser's."""
 
     theme: str
     shortcuts: bool
     zone: str
+    zone_is_chosen: bool
 
 
 def read(request: HttpRequest) -> Preferences:
-    """The account wins over the browser's cookies; nonsense in either falls back to the default."""
+    """The account wins over the browser's cookies; nonsense in either falls back to the default.
+
+    A browser that has not said its zone yet is taken to be where the bills are written.
+    """
     user = getattr(request, "user", None)
     theme = getattr(user, "theme", "") or request.COOKIES.get(THEME_COOKIE, "")
-    zone = getattr(user, "time_zone", "") or request.COOKIES.get(ZONE_COOKIE, "").replace("%2F", "/")
+    chosen = getattr(user, "time_zone", "")
+    zones = (chosen, unquote(request.COOKIES.get(ZONE_COOKIE, "")), settings.WEIR_BILLING_ZONE)
     return Preferences(
         theme=theme if theme in THEMES else "system",
         shortcuts=request.COOKIES.get(SHORTCUTS_COOKIE) != "off",
-        zone=zone if zone in available_zones() else "",
+        zone=next((zone for zone in zones if zone in available_zones()), "UTC"),
+        zone_is_chosen=chosen in available_zones(),
     )
 
 
@@ -74,7 +81,3 @@ class Change:
 def available_zones() -> frozenset[str]:
     """IANA names; read from disk once (it walks the zone folder)."""
     return frozenset(available_timezones())
-
-
-def zone_info(name: str) -> ZoneInfo:
-    return ZoneInfo(name or "UTC")

@@ -67,7 +67,8 @@ class Fleet:
         self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
         self.verdicts: dict[object, bool] = {}
         self.described: tuple[int, bytes] | None = None  # digest of the hardware (digest.py)
-        self.tables = compile_mix(self.mix, self.kinds, 1)
+        self.cards = np.zeros(1, dtype=np.int64)  # of each kind, open or not
+        self.tables = compile_mix(self.mix, self.kinds, 1, self.cards)
         self.largest = (1, 1)  # GPU share (bp) of the largest node, and CPU (milli)
         self.capacity = (0, 0)  # CPU (milli) and GPU share (bp) of all open nodes
 
@@ -106,8 +107,8 @@ class Fleet:
         load_node(self.state, row, node, self.kinds)
         for hold in holds:
             self._take(hold)
-        if grown:
-            self._compile()
+        if grown or not same:
+            self._compile_if(grown)
         if not known:
             self._rows_moved()
         elif not same:
@@ -120,6 +121,7 @@ class Fleet:
         del self.nodes[row]
         self.state = without_row(self.state, row)
         self._index()
+        self._compile_if(False)
         self._rows_moved()
 
     def set_mix(self, mix: TypicalMix) -> None:
@@ -272,8 +274,17 @@ class Fleet:
 
     def _compile(self) -> None:
         """After a change of the mix, of the kinds of card or of the width of the arrays."""
-        self.tables = compile_mix(self.mix, self.kinds, self.state.device.shape[2])
+        self.cards = self._count_cards()
+        self.tables = compile_mix(self.mix, self.kinds, self.state.device.shape[2], self.cards)
         self._forget_scores()
+
+    def _compile_if(self, grown: bool) -> None:
+        """If a node that came or went changed how scarce a kind of card is, or there is a new one."""
+        if grown or not np.array_equal(self._count_cards(), self.cards):
+            self._compile()
+
+    def _count_cards(self) -> s.Ints:
+        return np.bincount(self.state.device[s.KIND].ravel(), minlength=len(self.kinds.all))
 
     def _rows_moved(self) -> None:
         self._measure()

@@ -41,7 +41,7 @@ def stranded(fleet: Fleet, typical: TypicalMix | None = None) -> float:
 
 def _measured(fleet: Fleet, mix: TypicalMix) -> tuple[MixTables, s.State]:
     fleet.settle()
-    tables = compile_mix(mix, fleet.kinds, fleet.state.device.shape[2], measure=True)
+    tables = compile_mix(mix, fleet.kinds, fleet.state.device.shape[2], cards=None)
     state = s.State(fleet.state.device.copy(), fleet.state.node.copy())
     s.settle(state, np.arange(state.node.shape[1]), fleet.kinds, tables)
     return tables, state

@@ -143,3 +143,18 @@ def isolation_for(request: ReplicaRequest, kinds: Iterable[Kind]) -> str:
     ):
         return "mig"
     return "vgpu"
+
+
+def least_share(request: ReplicaRequest, kind: Kind, kinds: Iterable[Kind]) -> int | None:
+    """Free share from which a card of this kind serves the request: compute, or its memory
+    seen as a share, whichever is more. None if it never does, or could by MIG slices only."""
+    if request.devices == 0 or not kind.plain or not allows(request, kind):
+        return None
+    isolation = isolation_for(request, kinds)
+    if isolation == "mig":
+        return None
+    asked = max((asked_memory(request, e) or 0 for e in range(request.devices)), default=0)
+    by_memory = -(-asked * WHOLE // kind.memory_mib)
+    if by_memory > WHOLE:
+        return None
+    return WHOLE if isolation == "exclusive" else max(request.share_bp, by_memory)

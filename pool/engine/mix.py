@@ -5,8 +5,8 @@ fragmentation is F = sum over typical tasks m of p_m x (free share that m cannot
 S the free share and U_m what m can use, F = S - sum p_m U_m. For one-device tasks U_m is a sum
 over devices, so it is a table by (kind of card, CPU step, free share step); for tasks of
 several whole cards it is a table by the number of whole cards free. Both are exact, and a
-node's F costs a few look-ups instead of a loop over tasks. Weights are integers that sum to
-``SCALE``, so that no rounding noise ever decides a placement.
+node's F costs a few look-ups instead of a loop over tasks. Weights are integers (``SCALE`` in
+all, before scarcity), so that no rounding noise ever decides a placement.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pool.engine import mig
-from pool.engine.kinds import Kind, Kinds, allows, asked_memory, isolation_for, profile_for
+from pool.engine.kinds import Kind, Kinds, allows, isolation_for, least_share, profile_for
+from pool.engine.scarcity import scarce_weights
 from pool.engine.types import WHOLE, ReplicaRequest
 
 Ints = NDArray[np.int64]
@@ -129,20 +130,24 @@ class MixTables:
     states: int
 
 
-def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, measure: bool = False) -> MixTables:
-    """The tables of a mix for these kinds and nodes of up to ``most_devices`` cards.
+def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, cards: Ints | None) -> MixTables:
+    """The tables of a mix for a fleet of so many ``cards`` of each kind, up to ``most_devices`` on a node.
+
+    To place by, a request counts for more the fewer cards serve it (scarcity.py).
 
     MIG slices are placed by the room left for every plain profile alike, whatever the mix asks:
     weighting by the mix gave up 3 to 10 points of slices in use when small ones prevail
-    (tests/bench/engine_mig.py). ``measure`` True: slices count as the mix asks for them.
+    (tests/bench/engine_mig.py). ``cards`` None: tables to measure by, where every request and every
+    slice counts as often as it is asked for.
     """
+    weights = [weight for _, weight in mix.classes] if cards is None else scarce_weights(mix.classes, kinds, cards)
     cpu_steps = sorted({request.cpu_milli for request, _ in mix.classes})
     marks = sorted(
         {
             needed
             for request, _ in mix.classes
             for kind in kinds.all[1:]
-            if (needed := _least_share(request, kind, kinds)) is not None
+            if (needed := least_share(request, kind, kinds.all)) is not None
         }
     )
     cpus, shares, counts = len(cpu_steps) + 1, len(marks) + 1, most_devices + 1
@@ -150,18 +155,18 @@ def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, measure: bool 
     single = np.zeros((len(kinds.all), cpus, shares), dtype=np.int64)
     multi = np.zeros((len(kinds.all), cpus, counts), dtype=np.int64)
     cut = np.zeros((len(kinds.all), cpus, states), dtype=np.int64)
-    if not measure:
+    if cards is not None:
         _keep_room(cut, kinds)
-    for request, weight in mix.classes:
+    for (request, _), weight in zip(mix.classes, weights, strict=True):
         step = cpu_steps.index(request.cpu_milli) + 1
         for number, kind in enumerate(kinds.all):
             if request.devices == 0 or not allows(request, kind):
                 continue
             if isolation_for(request, kinds.all) == "mig":
-                if measure:
+                if cards is None:
                     _add_slices(cut[number, step:], request, kind, weight)
                 continue
-            needed = _least_share(request, kind, kinds)
+            needed = least_share(request, kind, kinds.all)
             if needed is None:
                 continue
             if needed == WHOLE and request.devices > 1:
@@ -182,21 +187,6 @@ def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, measure: bool 
         counts=counts,
         states=states,
     )
-
-
-def _least_share(request: ReplicaRequest, kind: Kind, kinds: Kinds) -> int | None:
-    """Free share from which a card of this kind serves the request: compute, or its memory
-    seen as a share, whichever is more. None if it never does, or could by MIG slices only."""
-    if request.devices == 0 or not kind.plain or not allows(request, kind):
-        return None
-    isolation = isolation_for(request, kinds.all)
-    if isolation == "mig":
-        return None
-    asked = max((asked_memory(request, e) or 0 for e in range(request.devices)), default=0)
-    by_memory = -(-asked * WHOLE // kind.memory_mib)
-    if by_memory > WHOLE:
-        return None
-    return WHOLE if isolation == "exclusive" else max(request.share_bp, by_memory)
 
 
 def _keep_room(cut: Ints, kinds: Kinds) -> None:

@@ -12,13 +12,6 @@ installShortcuts();
 installTimes();
 installRequests();
 
-// the server renders times in this zone until the account chooses another
-const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const zoneCookie = `weir_zone=${encodeURIComponent(zone)}`;
-if (zone && !document.cookie.split("; ").includes(zoneCookie)) {
-  document.cookie = `${zoneCookie}; path=/; max-age=31536000; samesite=lax`;
-}
-
 // a form that must not be sent twice by a double click
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form[data-once]")) return;

@@ -122,6 +122,7 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
         width: int = 1440,
         height: int = 900,
         scripts: bool = True,
+        zone: str = "Asia/Shanghai",
         prepare: Callable[[Page], object] | None = None,
     ) -> Seen:
         context = chromium.new_context(
@@ -129,7 +130,7 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
             color_scheme="dark" if theme == "dark" else "light",
             java_script_enabled=scripts,
             reduced_motion="reduce",
-            timezone_id="Asia/Shanghai",
+            timezone_id=zone,
         )
         contexts.append(context)
         context.set_default_timeout(30_000)

@@ -7,6 +7,7 @@ sums fragmentation task by task. ``families`` gives MIG data as plain rows:
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 WHOLE = 10_000
@@ -21,11 +22,12 @@ class Pool:
 
     def __init__(self, nodes: list[Any], families: dict[str, Any], mix: list[tuple[Any, int]], cpu_tight: bool):
         self.nodes = sorted(nodes, key=lambda n: n.key)
-        self.families, self.mix, self.cpu_tight = families, mix, cpu_tight
+        self.families, self.cpu_tight = families, cpu_tight
         self.cpu = {n.key: n.cpu_milli for n in nodes}
         self.host = {n.key: n.memory_mib for n in nodes}
         self.cells: dict[int, list[Cell]] = {n.key: [self._cell(n, d) for d in n.devices] for n in nodes}
         self.kinds = [c for n in self.nodes for c in self.cells[n.key]]
+        self.mix = [(task, int(weight * self.scarcity(task, mix))) for task, weight in mix]
         self.most_gpu = max([sum(c["open"] for c in cells) * WHOLE for cells in self.cells.values()] + [1])
         self.most_cpu = max([n.cpu_milli for n in nodes if n.schedulable] + [1])
 
@@ -139,6 +141,17 @@ class Pool:
         return None if start is None else (share, memory, row, start)
 
     # --- fragmentation by definition
+
+    def scarcity(self, task: Any, mix: list[tuple[Any, int]]) -> Fraction:
+        """How many cards serve anything of the mix, for each card that serves this task; at most 100."""
+        every = sum(any(self.serves(other, cell) for other, _ in mix) for cell in self.kinds)
+        some = sum(self.serves(task, cell) for cell in self.kinds)
+        return min(Fraction(every, some), Fraction(100)) if some else Fraction(1)
+
+    def serves(self, task: Any, cell: Cell) -> bool:
+        if not task.devices or self.isolation(task) == "mig":
+            return False
+        return self.needed(task, cell) is not None
 
     def usable(self, cells: list[Cell], cpu: int) -> int:
         """Sum over the mix of weight x share of the node that the task can use."""

@@ -83,6 +83,20 @@ def when(moment: datetime | None, style: str = "relative") -> SafeString:
     )
 
 
+@register.simple_tag
+def ticking(span: timedelta, start: datetime) -> SafeString:
+    """How long something has lasted since `start`: `span` by the server's clock, counted on by static/js/elapsed.js.
+
+    A timer's text is not read out each second (its aria-live is off).
+    """
+    return format_html(
+        '<span role="timer" data-elapsed="{}" data-since="{}">{}</span>',
+        max(0, int(span.total_seconds() * 1000)),
+        start.isoformat(),
+        formats.duration(span),
+    )
+
+
 def offset(local: datetime) -> str:
     """UTC, UTC+8, UTC-3:30: an abbreviation such as CST means one thing in Shanghai and another in Chicago."""
     minutes = int((local.utcoffset() or timedelta()).total_seconds()) // 60

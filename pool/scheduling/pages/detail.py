@@ -53,6 +53,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "job": found,
         "outcome": words.outcome(found.outcome) if found.outcome else "",
         "span": reads.span_of(found, clock.now()),
+        "span_start": reads.span_start(found),
         "final": reads.is_final(found),
         "roles": roles,
         "several_replicas": sum(item.role.replicas for item in roles) > 1,

@@ -48,10 +48,12 @@ def rows_of(jobs: Sequence[Job], now: datetime) -> list[Row]:
 
 def span_of(job: Job, now: datetime) -> timedelta:
     """How long it waits, runs, or ran."""
-    if job.state == JobState.QUEUED:
-        return now - job.queued_at
-    start = job.started_at or job.queued_at
-    return (job.finished_at or now) - start
+    return (job.finished_at or now) - span_start(job)
+
+
+def span_start(job: Job) -> datetime:
+    waits = job.state == JobState.QUEUED or job.started_at is None
+    return job.queued_at if waits or job.started_at is None else job.started_at
 
 
 def roles_of(job_ids: Iterable[int]) -> dict[int, list[JobRole]]:

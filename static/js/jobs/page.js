@@ -1,6 +1,7 @@
 // The job page: live output, and a refresh of the rest as soon as the job changes.
 import { Feed } from "./feed.js";
 import { LogView } from "./log.js";
+import { installElapsed } from "../elapsed.js";
 
 const shown = () => document.getElementById("log")?.dataset.replica;
 const changed = () => document.getElementById("job-live")?.dispatchEvent(new CustomEvent("job:changed", { bubbles: true }));
@@ -37,3 +38,4 @@ document.body.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
 });
 document.body.addEventListener("htmx:oobAfterSwap", ({ detail }) => detail.target.id === "output" && show());
 show();
+installElapsed();

@@ -34,8 +34,8 @@ def queue(key: int, quota: float | None = None, limit: float | None = None, **mo
 
 
 def pool(count: float, *queues: QueueSpec) -> Tree:
-    """A pool of so many cards, and of nothing else."""
-    return Tree(queues, pure(count))
+    """A pool of so many cards, and plenty of everything else."""
+    return Tree(queues, (cards(count), 10**9, 10**9, 10**9))
 
 
 def as_rows(tree: Tree) -> list[dict[str, Any]]:

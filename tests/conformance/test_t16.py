@@ -1,0 +1,38 @@
+"""T16: 8 cards; four jobs of two pods, then another project's job of four: 4 and 4, with one round of
+preemption. A job of three starts no loop."""
+
+from __future__ import annotations
+
+import pytest
+
+from pool.engine import ReplicaRequest
+from tests.engine import make
+from tests.engine.preempt.world import World
+from tests.engine.sharing.make import pool, queue
+
+
+def world() -> World:
+    found = World(make.nodes(2, 4), pool(8, queue(1), queue(2)))
+    for key in range(1, 5):
+        found.submit(key, 1, make.job(ReplicaRequest(1), 2))
+    found.settle()
+    assert found.cards(1) == 8
+    return found
+
+
+def test_t16() -> None:
+    pods = world()
+    pods.submit(9, 2, make.job(ReplicaRequest(1), 4))
+    pods.settle()
+    assert (pods.cards(1), pods.cards(2)) == (4, 4)
+    assert pods.evictions == 2
+    assert pods.running(2) == [9]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_no_job_size_starts_a_loop(size: int) -> None:
+    pods = world()
+    pods.submit(9, 2, make.job(ReplicaRequest(1), size))
+    pods.settle()
+    assert pods.evictions == (0 if size > 4 else -(-size // 2))
+    assert pods.running(2) == ([] if size > 4 else [9])
