@@ -4,7 +4,7 @@ The gateway is `manage.py gateway` in a process of its own on an empty SQLite (o
 `python -m pool.agent.fleet`, which runs only while a core is idle (SCHED_IDLE), since nodes are other machines.
 CPU is the kernel's count for the gateway's process over `WINDOWS` windows of a minute, so that each has every kind of
 write. How long each was open, from its begin to its commit, the gateway measures itself; so it does the CPU time, and
-whether the system took the core away meanwhile.
+how long the system let it wait for a core meanwhile.
 Reference: at most 40 % of one core, no write transaction of telemetry longer than 2 ms.
 """
 
@@ -108,7 +108,7 @@ def merged(lines: list[dict[str, Any]]) -> Stats:
         for name, values in {**line["calls_ms"], **writes}.items():
             known = found.setdefault(name, dict.fromkeys(values, 0))
             for key, value in values.items():
-                known[key] = known[key] + value if key in ("count", "preempted") else max(known[key], value)
+                known[key] = known[key] + value if key == "count" else max(known[key], value)
     return found
 
 
@@ -119,8 +119,8 @@ def tell_writes(windows: list[Stats]) -> None:
         for values in of_it:
             print(
                 f"  {values['count']:5} times: median {values['median']:.2f}, p99 {values['p99']:.2f}, longest"
-                f" {values['longest']:.2f} ms (of CPU {values['longest_cpu']:.2f}); the core taken away in"
-                f" {values['preempted']}, longest of the others {values['longest_alone']:.2f}"
+                f" {values['longest']:.2f} ms; less waiting for a core {values['longest_but_for_core']:.2f},"
+                f" of CPU {values['longest_cpu']:.2f}"
             )
         held = sum(values["longest"] <= WRITE_REFERENCE for values in of_it)
         print(f"  none longer than {WRITE_REFERENCE:.0f} ms in {held} of {len(of_it)} windows")

@@ -29,13 +29,11 @@ def summary(took: list[float]) -> dict[str, float]:
 
 
 def summary_of_writes(writes: list[Write]) -> dict[str, float]:
-    """The same, with how often the system took the core away, and the longest of cpu time and of those left alone."""
-    alone = [write.wall_ms for write in writes if not write.preempted]
+    """The same, and the longest on a core, and less what they waited for one."""
     return {
         **summary([write.wall_ms for write in writes]),
         "longest_cpu": round(max(write.cpu_ms for write in writes), 2),
-        "preempted": len(writes) - len(alone),
-        "longest_alone": round(max(alone, default=0.0), 2),
+        "longest_but_for_core": round(max(write.wall_ms - write.waited_ms for write in writes), 2),
     }
 
 

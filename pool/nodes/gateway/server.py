@@ -43,6 +43,7 @@ class Gateway:
         self.ready = asyncio.Event()
         self.port = options.port
         self._stop = asyncio.Event()
+        self._background: set[asyncio.Task[None]] = set()
         self._news_of: set[str] = set()  # jobs whose pages want to know
         # lines to the database: ends of work must not wait behind output, nor joins hold up either
         self.urgent, self.bulk, self.doors, self.keeper = map(DatabaseThread, ("urgent", "bulk", "doors", "keeper"))
@@ -85,7 +86,6 @@ class Gateway:
             self.logroom.run(),
             self._rounds(),
             self._listen_for_commands(),
-            self._tell_jobs(),
             self._tell_stats(),
             self._keep_log_short(),
         ]
@@ -219,11 +219,14 @@ class Gateway:
 
     def _tell_job(self, job: str) -> None:
         """A little later, once for all that happens to it meanwhile: start, confirmation and first output are one."""
+        if not self._news_of:
+            task = asyncio.create_task(self._tell_jobs())
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
         self._news_of.add(job)
 
     async def _tell_jobs(self) -> None:
-        while True:
-            await asyncio.sleep(TELL_S)
-            jobs, self._news_of = self._news_of, set()
-            for job in jobs:
-                await self.live.tell_job(job)
+        await asyncio.sleep(TELL_S)
+        jobs, self._news_of = self._news_of, set()
+        for job in jobs:
+            await self.live.tell_job(job)
