@@ -14,6 +14,7 @@ AT: Final = ("site", "pod", "switch", "rack", "node")
 @dataclass(frozen=True, slots=True)
 class Affinity:
     """Near (or with ``anti``: away from) live jobs of the same tenant whose labels meet ``selector``.
+    A job without any labels is nobody's neighbour.
 
     ``level``: what counts as the neighbourhood. ``required`` False: a preference, worth
     ``weight`` (1 to 100) where it is met. A required repulsion also keeps later jobs away. A job

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pool.engine import state as s
-from pool.engine.capacity import parts_per_card, replicas_per_node
+from pool.engine.capacity import parts_per_card
 from pool.engine.classes import TaskClass
 from pool.engine.eligible import eligible, may_cut, may_share, whole_free
 from pool.engine.kinds import allows
+from pool.engine.mixed import choose_unequal
+from pool.engine.picks import look
 from pool.engine.types import FilterCount, ReplicaRequest
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def _card_filters(fleet: Fleet, whole_task: TaskClass, rows: Bools) -> list[tupl
     parts: NDArray[np.int64] = parts_per_card(fleet, task, want, device) if cut else can.astype(np.int64)
     enough: Bools = parts.sum(axis=1) >= request.devices
     if whole_task.parts:
-        enough = replicas_per_node(fleet, whole_task) > 0
+        enough = choose_unequal(fleet, whole_task, look(fleet, None, 0)).enough
     models = _kinds(fleet, replace(request, vendors=frozenset(), preference=()))
     selected = everything if task.selected is None else task.selected.take(device[s.LABEL]) == 1
     use = device[s.USE]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pool.engine import state as s
 from pool.engine.classes import TaskClass
+from pool.engine.eligible import eligible
 from pool.engine.picks import NEVER, Picks, View, offer_of, usable_after
 from pool.engine.taking import take_part
 from pool.engine.types import WHOLE
@@ -21,19 +22,24 @@ Ints = NDArray[np.int64]
 
 
 def choose_unequal(fleet: Fleet, task: TaskClass, view: View) -> Picks:
-    """The hardest device first, each the cheapest card left. Whole cards and shares of one
-    replica lie on cards of their own; MIG slices may lie on one."""
+    """The hardest device first, each the cheapest of the cards that fewest of the other devices
+    could use. Whole cards and shares of one replica lie on cards of their own; MIG slices may lie
+    on one."""
     rows = view.lines
     now = replace(view, device=view.device.copy())
     enough = np.ones(len(rows), dtype=bool)
     share = np.zeros(len(rows), dtype=np.int64)
     taken = np.zeros(view.worth.shape, dtype=bool)
     columns, starts = [], []
-    for part in task.parts:
+    sorts = {part.request: eligible(view.device, part, part.wants[0]) for part in task.parts}
+    for place, part in enumerate(task.parts):
         want = part.wants[0]
         offer = offer_of(fleet, part, want, now)
         can = offer.can if part.isolation == "mig" else offer.can & ~taken
-        column = np.where(can, offer.cost, NEVER).argmin(axis=1)
+        later = {other.request for other in task.parts[place + 1 :]} - {part.request}
+        others = sum((sorts[request] for request in later), np.zeros(can.shape, dtype=np.int64))
+        least = np.where(can, others, len(sorts)).min(axis=1)
+        column = np.where(can & (others == least[:, None]), offer.cost, NEVER).argmin(axis=1)
         enough &= can[rows, column]
         start = np.zeros(len(rows), dtype=np.int64) if offer.start is None else offer.start[rows, column]
         share += want.share.take(now.device[s.KIND, rows, column])

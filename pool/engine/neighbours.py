@@ -54,9 +54,14 @@ def liking(fleet: Fleet, job: JobRequest) -> Ints | None:
     return weight
 
 
+def meets_itself(job: JobRequest, term: Affinity) -> bool:
+    """Whether a term is about the job's own replicas too. Work without labels is nobody's neighbour."""
+    return bool(job.labels) and matches(term.selector, dict(job.labels))
+
+
 def _meets(fleet: Fleet, job: JobRequest, term: Affinity) -> Bools:
     nodes = fleet.labelled.nodes(job.tenant, term.selector)
-    if not term.anti and not nodes and matches(term.selector, dict(job.labels)):
+    if not term.anti and not nodes and meets_itself(job, term):
         return np.ones(len(fleet.nodes), dtype=bool)  # the first of its like may start anywhere
     near = _around(fleet, term, nodes)
     return ~near if term.anti else near

@@ -8,7 +8,7 @@ entered once and left once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pool.engine.islands import islands_of
 
 if TYPE_CHECKING:
     from pool.engine.fleet import Fleet
+
+
+ALONE: Final = 1 << 20  # cards on no island stand behind the islands
 
 
 def ranked(fleet: Fleet, slots: Sequence[Slot]) -> list[Slot]:
@@ -31,4 +34,5 @@ def ranked(fleet: Fleet, slots: Sequence[Slot]) -> list[Slot]:
     column = np.array([min(slot.columns) for slot in slots])
     start = np.array([slot.starts[0] for slot in slots])
     island = islands_of(fleet).of[row, column]
+    island = np.where(island < 0, ALONE + column, island)
     return [slots[at] for at in np.lexsort((start, column, island, place)).tolist()]

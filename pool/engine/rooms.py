@@ -15,7 +15,6 @@ from pool.engine.domains import domains_of
 from pool.engine.levels import NODE
 from pool.engine.members import need
 from pool.engine.picks import NEVER
-from pool.engine.selectors import matches
 from pool.engine.types import JobRequest, Policy, RoleRequest
 from pool.engine.vectors import vector_for
 
@@ -64,7 +63,7 @@ def rooms_of(fleet: Fleet, job: JobRequest, policy: Policy) -> Rooms:
 
 def _spread_out(fleet: Fleet, job: JobRequest, vector: ScoreVector, room: Ints) -> Ints:
     """The room left where a job's replicas repel each other: one a domain, on its best node."""
-    own = [t for t in job.affinity if t.anti and t.required and matches(t.selector, dict(job.labels))]
+    own = [term for term in neighbours.repels_of(job) if neighbours.meets_itself(job, term)]
     if not own:
         return room
     widest = min(term.depth for term in own)

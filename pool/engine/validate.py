@@ -8,7 +8,7 @@ from pool.engine.changes import smallest_changes
 from pool.engine.classes import compile_class
 from pool.engine.fleet import Fleet
 from pool.engine.funnel import funnel
-from pool.engine.selectors import matches
+from pool.engine.neighbours import meets_itself, repels_of
 from pool.engine.trying import try_place
 from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
 
@@ -49,8 +49,7 @@ def _alone(job: JobRequest) -> JobRequest:
     each other stays."""
     if not job.affinity:
         return job
-    own = dict(job.labels)
-    return replace(job, affinity=tuple(t for t in job.affinity if t.anti and t.required and matches(t.selector, own)))
+    return replace(job, affinity=tuple(term for term in repels_of(job) if meets_itself(job, term)))
 
 
 def empty_twin(fleet: Fleet) -> Fleet:
