@@ -73,8 +73,7 @@ class Gateway:
                 await self._stop.wait()
                 server.close()
                 self.entrance.close()
-                for work in works:
-                    work.cancel()
+                await _end(works)
         finally:
             await self._shut(server)
 
@@ -230,3 +229,12 @@ class Gateway:
         jobs, self._news_of = self._news_of, set()
         for job in jobs:
             await self.live.tell_job(job)
+
+
+async def _end(works: list[asyncio.Task[None]]) -> None:
+    """The client of Valkey swallows a cancellation that comes while it connects: whoever goes on is told again."""
+    going = set(works)
+    while going:
+        for work in going:
+            work.cancel()
+        _, going = await asyncio.wait(going, timeout=1.0)
