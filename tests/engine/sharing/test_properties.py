@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.engine.sharing import Tree, entitlements
+from pool.engine.sharing import RESOURCES, Tree, bound, entitlements, standings
 from tests.engine.sharing import make
 from tests.reference.examples import examples
 
@@ -89,3 +89,32 @@ def test_more_demand_of_another_never_takes_deserved_quota(data: st.DataObject) 
         limit = tree.specs[key].limit[0]
         want = demand[key][0] if limit is None else min(demand[key][0], limit)
         assert share.deserved[0] == min(want, tree.quota[key][0])
+
+
+@RULES
+@given(st.data())
+def test_reasons_say_what_is_so(data: st.DataObject) -> None:
+    """Whoever gets all it asks for is bounded by demand alone; whatever else is named, is there."""
+    tree, demand = drawn(data)
+    shares = entitlements(tree, demand)
+    lines = {line.queue: line for line in standings(shares, {})}
+    for key, share in shares.shares.items():
+        found = bound(shares, key)
+        assert lines[key].bound == found
+        assert (found.kind == "demand") == (share.entitlement == share.demand)
+        if found.kind == "demand":
+            continue
+        r = RESOURCES.index(found.resource)
+        assert share.entitlement[r] < share.demand[r]
+        path, other = tree.path[key], shares.shares.get(found.queue)
+        assert other is not None
+        assert (found.queue in path) == (found.kind not in ("lending", "priority"))
+        if found.kind == "limit":
+            assert tree.specs[found.queue].limit[r] is not None
+        if found.kind == "lending":
+            assert other.withheld[r] > 0
+        if found.kind == "priority":
+            rival = next(queue for queue in path if tree.specs[queue].parent == tree.specs[found.queue].parent)
+            assert tree.specs[found.queue].bucket > tree.specs[rival].bucket
+        if found.kind == "no_weight":
+            assert tree.specs[found.queue].weight == 0
