@@ -84,7 +84,7 @@ def possible(nodes: list[NodeSpec], jobs: list[JobRequest]) -> list[JobRequest]:
 
 
 @settings(
-    max_examples=examples(80), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=examples(40), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
 )
 @given(
     nodes=make.fleets(),
@@ -105,7 +105,7 @@ def test_like_replicas(
 
 
 @settings(
-    max_examples=examples(50), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=examples(30), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
 )
 @given(
     nodes=make.fleets(),

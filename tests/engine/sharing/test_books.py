@@ -46,7 +46,7 @@ def test_work_that_cannot_be_preempted_stays_within_quota_if_so_ruled() -> None:
     assert books.bars(1, pure(1), within_quota=True) is None
 
 
-@settings(max_examples=examples(150), deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.data())
 def test_books_are_what_a_recount_says(data: st.DataObject) -> None:
     """After any starts and ends, in any order, every level says what adding up anew says."""
@@ -101,7 +101,7 @@ def test_without_waiting_work_there_is_no_turn() -> None:
     assert order.first() is None
 
 
-@settings(max_examples=examples(120), deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.data())
 def test_kept_order_is_a_fresh_sort(data: st.DataObject) -> None:
     tree = data.draw(make.trees())

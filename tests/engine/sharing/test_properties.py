@@ -11,7 +11,7 @@ from pool.engine.sharing import RESOURCES, Tree, bound, entitlements, standings
 from tests.engine.sharing import make
 from tests.reference.examples import examples
 
-RULES = settings(max_examples=examples(120), deadline=None, derandomize=True)
+RULES = settings(max_examples=examples(60), deadline=None, derandomize=True)
 
 
 def drawn(data: st.DataObject) -> tuple[Tree, dict[int, make.Amounts]]:
