@@ -16,6 +16,7 @@ from pool.inventory.importing import DeviceDraft, DomainDraft, NodeDraft
 from pool.inventory.models import Device, Node, Site
 from pool.inventory.services import ground, known, write
 from pool.inventory.services.compare import DevicePlan, NodePlan, device_changes, is_placeholder, retired
+from pool.inventory.services.hardware import hardware_changed
 from pool.inventory.services.known import Known, is_live
 from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.log import node_entry
@@ -94,6 +95,7 @@ def _join(drafts: list[NodeDraft], have: Known, actor: Actor) -> list[Joined]:
     changed = [plan for plan in plans if plan.is_change]
     if changed:
         write.write(changed, have)
+        hardware_changed()
         entries += [node_entry(plan, id(plan) in new) for plan in changed]
         ports.fleet_changed([plan.node.pk for plan in changed if plan.node])
     record_many(actor, entries)
