@@ -13,6 +13,7 @@ from tests.engine import make as engine_make
 from tests.engine.reference import violations
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False, backtrack_limit=60)
 LEVELS = st.sampled_from(["", "", "site", "switch", "rack", "node"])
@@ -65,7 +66,7 @@ def gangs(draw: st.DrawFn) -> JobRequest:
     )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(nodes=clusters(), jobs=st.lists(gangs(), min_size=1, max_size=4))
 def test_whatever_it_asks(nodes: list[NodeSpec], jobs: list[JobRequest]) -> None:
     fleet, live = Fleet.build(nodes), list[Any]()

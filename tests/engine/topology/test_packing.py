@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pool.engine.packing import fewest, parts_needed
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 
 def of(sizes: list[int], count: int, best: list[int] | None = None) -> dict[int, int]:
@@ -28,7 +29,7 @@ def test_equal_parts_by_score() -> None:
     assert of([4, 2, 2], 5, [1, 9, 3]) == {0: 4, 2: 1}
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(sizes=st.lists(st.integers(0, 9), min_size=1, max_size=7), part=st.integers(1, 100))
 def test_never_more_parts_than_needed(sizes: list[int], part: int) -> None:
     count = sum(sizes) * part // 100

@@ -11,9 +11,10 @@ from pool.engine import NodeSpec, Placed, Refused, decide
 from tests.engine import make as engine_make
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(
     nodes=make.trees(),
     taken=st.lists(st.integers(0, 35), max_size=14),
