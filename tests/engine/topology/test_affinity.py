@@ -148,3 +148,16 @@ def test_bad_terms_name_the_field() -> None:
             make_it()
     with pytest.raises(ValueError, match=r"^labels: "):
         replace(engine_make.job(ReplicaRequest(1)), labels=(("b", "1"), ("a", "1")))
+
+
+def test_a_required_repulsion_keeps_later_work_away_until_it_ends() -> None:
+    fleet = Fleet.build(make.tree([1, 1, 1, 2, 1]))
+    quiet = replace(engine_make.job(ReplicaRequest(1)), affinity=(term("x", "rack", anti=True),))
+    held = hold(fleet, make.placed(fleet, quiet), quiet)
+    loud = replace(engine_make.job(ReplicaRequest(1)), labels=(("app", "x"),))
+    assert make.nodes_of(make.placed(fleet, loud)) == [2]
+    fleet.remove_node(2)
+    assert [(f.filter, f.devices) for f in make.refused(fleet, loud).failed] == [("share", 1), ("affinity", 3)]
+    for part in held:
+        fleet.release(part)
+    assert make.nodes_of(make.placed(fleet, loud)) == [1]
