@@ -13,12 +13,13 @@ class Isolation(models.TextChoices):
     EXCLUSIVE = "exclusive", _("Exclusive")
     MIG = "mig", _("MIG")
     VGPU = "vgpu", _("vGPU")
-    HOST = "host", _("Host")  # CPU and memory of the node only
+    HOST = "host", _("Host")  # CPU and memory of the node alone
 
 
 class Allocation(models.Model):
-    """A part of a device, or (device null) CPU and memory of a node, held by one replica.
+    """A part of a device, or (device null) CPU and memory of a node alone, held by one replica.
 
+    A replica's CPU and memory stand in the row of its first device: each row costs the database two changes more.
     Never edited but for `released_at`, which is set once.
     """
 

@@ -65,7 +65,8 @@ def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, 
         with sql.together():
             fence = lease.hold(lease_name, epoch)
             lock_nodes(_nodes(choices))
-            started = sql.ask(_START.format(marks=sql.marks(made)), *made)
+            queued, ids = sql.among("id", made)
+            started = sql.ask(_START.format(queued=queued), *ids)
             keys, chain = bulk.Keys({**bulk.counts(_groups(made.values())), AuditEntry: len(made)}), audit.Chain()
             if not fence.rows():
                 raise Fenced("this scheduler lost its lease")
@@ -76,7 +77,8 @@ def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, 
             entries = chain.link(_SCHEDULER, [_audit_entry(choice) for choice in kept])
             bulk.insert(*_groups([made[choice.job.pk] for choice in kept]), entries, keys=keys)
             nodes = _nodes(kept)
-            versions = sql.ask(f"SELECT id, version FROM inventory_node WHERE id IN ({sql.marks(nodes)})", *nodes)
+            touched, ids = sql.among("id", nodes)
+            versions = sql.ask(f"SELECT id, version FROM inventory_node WHERE {touched}", *ids)
         chain.check()
         wake.gateways(nodes)
     allocations = tuple(row for choice in kept for row in made[choice.job.pk].allocations)
@@ -86,7 +88,7 @@ def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, 
 # queued -> starting, by conditional UPDATE; gives the jobs that did
 _START = (
     "UPDATE scheduling_job SET state = 'starting', attempt_count = attempt_count + 1"
-    " WHERE state = 'queued' AND id IN ({marks}) RETURNING id"
+    " WHERE state = 'queued' AND {queued} RETURNING id"
 )
 
 
