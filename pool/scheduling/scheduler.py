@@ -6,7 +6,6 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -21,7 +20,7 @@ from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limi
 from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
-from pool.scheduling.services.placement import Choice, Committed, commit_placements, commit_refusals
+from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.waiting import Waiting, WaitingList
 
@@ -45,6 +44,7 @@ class Scheduler:
         self.waiting = WaitingList()
         self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
         self.batch = BATCH
+        self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -110,6 +110,7 @@ class Scheduler:
                 self._commit(batch)
                 batch, began, span = [], time.perf_counter(), LATER_S
         self._commit(batch)
+        self._settle()
 
     def explain(self, most: int = 4) -> None:
         """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
@@ -178,25 +179,45 @@ class Scheduler:
             table[key] = table.get(key, 0) + more
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
+        """Sends a batch to the database, which stores it while the next one is decided."""
         if not batch:
             return
-        now: datetime = self.clock()
-        try:
-            done = commit_placements([choice for choice, _ in batch], self.facts, self.lease_name, self.epoch, now)
-        except IntegrityError as error:
-            # memory and database differ: believe the database, and find the culprit one by one
-            log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
-            self._forget(batch)
-            self.batch = 1 if self.batch > 1 else BATCH
+        choices = [choice for choice, _ in batch]
+        if self.facts.lacks(nodes_of(choices)):
+            self._settle()  # what follows asks the database
+        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock())
+        self._settle()
+        if self._guarded(batch, placement.send):
+            self._sent = (placement, batch)
+
+    def _settle(self) -> None:
+        """Waits for the batch that is on its way, and takes in what became of it."""
+        if self._sent is None:
             return
-        except BaseException:
-            self._forget(batch)
-            raise
+        (placement, batch), self._sent = self._sent, None
+        if not self._guarded(batch, placement.finish):
+            return
+        done = placement.done
         self.batch = BATCH
         self._forget([pair for pair in batch if pair[0].job.pk not in done.job_ids])
         self._learn(batch, done)
         for choice, _ in batch:
             self.waiting.drop(choice.job.pk)
+
+    def _guarded(self, batch: list[tuple[Choice, tuple[Hold, ...]]], step: Callable[[], None]) -> bool:
+        """Runs a step of this batch's placement; whether it went well. What was not stored is not held in memory."""
+        try:
+            step()
+        except IntegrityError as error:
+            # memory and database differ: believe the database, and find the culprit one by one
+            log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
+            self._forget(batch)
+            self.batch = 1 if self.batch > 1 else BATCH
+            return False
+        except BaseException:
+            self._forget(batch)
+            raise
+        return True
 
     def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Give back in memory what was not made durable, and read those nodes again."""
