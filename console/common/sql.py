@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db import DatabaseError, connection, models, transaction
+from django.db import DatabaseError, DataError, connection, models, transaction
 from django.db.models.sql import Query
 
 
@@ -109,7 +109,7 @@ def joint() -> Iterator[Callable[[], None]]:
     It gives a function that sends the commit already, for callers that do something else before they wait for it.
     """
     if connection.vendor != "postgresql" or connection.in_atomic_block:
-        with transaction.atomic(), together():
+        with _mismatches(), transaction.atomic(), together():
             yield lambda: None
         return
     connection.ensure_connection()
@@ -122,18 +122,26 @@ def joint() -> Iterator[Callable[[], None]]:
 
     connection.in_atomic_block = True
     try:
-        with connection.wrap_database_errors, link.pipeline():
+        with _mismatches(), connection.wrap_database_errors, link.pipeline():
             link.execute("BEGIN")
             yield commit
             commit()
-    except BaseException as error:
+    except BaseException:
         _undo(link)
-        if getattr(error.__cause__, "sqlstate", "") == _DIVISION_BY_ZERO:
-            raise Mismatch(str(error)) from error
         raise
     finally:
         connection.in_atomic_block = connection.needs_rollback = False
     connection.run_and_clear_commit_hooks()
+
+
+@contextmanager
+def _mismatches() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        if getattr(error.__cause__, "sqlstate", "") != _DIVISION_BY_ZERO:
+            raise
+        raise Mismatch(str(error)) from error
 
 
 def _undo(link: Any) -> None:
