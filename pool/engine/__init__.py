@@ -3,12 +3,17 @@
 Build a :class:`Fleet`, ask :func:`decide`, apply what it placed.
 """
 
+from pool.engine.affinity import Affinity
+from pool.engine.allreduce import Communication, communication
 from pool.engine.decide import decide
 from pool.engine.fleet import Counts, Fleet, holds_of
 from pool.engine.fragmentation import fragmentation, stranded
 from pool.engine.holds import Oversold
+from pool.engine.levels import LEVELS
 from pool.engine.mig import family_for
 from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.neighbours import repels_of
+from pool.engine.selectors import Requirement
 from pool.engine.types import (
     DEFAULT,
     Change,
@@ -17,6 +22,8 @@ from pool.engine.types import (
     FilterCount,
     Hold,
     JobRequest,
+    LevelCount,
+    Neighbourhood,
     NodeSpec,
     Placed,
     Policy,
@@ -25,6 +32,7 @@ from pool.engine.types import (
     ReplicaRequest,
     RoleRequest,
     ScoreParts,
+    Step,
     less_reserve,
 )
 from pool.engine.validate import never_fits
@@ -32,7 +40,10 @@ from pool.engine.validate import never_fits
 __all__ = [
     "DEFAULT",
     "DEFAULT_MIX",
+    "LEVELS",
+    "Affinity",
     "Change",
+    "Communication",
     "Counts",
     "DevicePlacement",
     "DeviceSpec",
@@ -40,6 +51,8 @@ __all__ = [
     "Fleet",
     "Hold",
     "JobRequest",
+    "LevelCount",
+    "Neighbourhood",
     "NodeSpec",
     "Oversold",
     "Placed",
@@ -47,14 +60,18 @@ __all__ = [
     "Refused",
     "ReplicaPlacement",
     "ReplicaRequest",
+    "Requirement",
     "RoleRequest",
     "ScoreParts",
+    "Step",
     "TypicalMix",
+    "communication",
     "decide",
     "family_for",
     "fragmentation",
     "holds_of",
     "less_reserve",
     "never_fits",
+    "repels_of",
     "stranded",
 ]

@@ -19,11 +19,16 @@ Ints = NDArray[np.int64]
 PLENTY: Final = 1 << 30
 
 
-def replicas_per_node(fleet: Fleet, task: TaskClass) -> Ints:
-    """By row. Exact, but for devices of different memory: then at least as many as really fit."""
+def replicas_per_node(fleet: Fleet, task: TaskClass, rows: Ints | None = None) -> Ints:
+    """By row (of all, or of these). Exact, but for devices that differ: then at least as many as
+    really fit."""
     device, node, request = fleet.state.device, fleet.state.node, task.request
+    if rows is not None:
+        device, node = device.take(rows, axis=1), node.take(rows, axis=1)
     fits = np.full(node.shape[1], PLENTY, dtype=np.int64)
-    if request.devices:
+    if task.parts:
+        fits = _unequal(fleet, task, device)
+    elif request.devices:
         parts = parts_per_card(fleet, task, task.wants[-1], device)
         fits = parts.sum(axis=1) // request.devices
         if task.isolation == "vgpu" and request.devices > 1:
@@ -33,6 +38,18 @@ def replicas_per_node(fleet: Fleet, task: TaskClass) -> Ints:
             fits = np.minimum(fits, np.maximum(node[field], 0) // asked)
     counted: Ints = fits * node[s.NODE_OPEN]
     return counted
+
+
+def _unequal(fleet: Fleet, task: TaskClass, device: Ints) -> Ints:
+    """By row, a bound of the replicas that its cards hold: for each sort of device by itself."""
+    sorts: dict[object, list[TaskClass]] = {}
+    for part in task.parts:
+        sorts.setdefault(part.request, []).append(part)
+    bounds = [
+        parts_per_card(fleet, same[0], same[0].wants[0], device).sum(axis=1) // len(same) for same in sorts.values()
+    ]
+    least: Ints = np.minimum.reduce(bounds)
+    return least
 
 
 def _on_distinct_cards(parts: Ints, fits: Ints, devices: int) -> Ints:

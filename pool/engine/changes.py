@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from pool.engine import neighbours
 from pool.engine.capacity import replicas_per_node
 from pool.engine.classes import compile_class
+from pool.engine.domains import domains_of
 from pool.engine.fleet import Fleet
-from pool.engine.gang import need
-from pool.engine.kinds import isolation_for
+from pool.engine.levels import levels_of
+from pool.engine.loosened import Candidate, loosened, with_request
+from pool.engine.members import need
 from pool.engine.mig_tables import FAMILIES
 from pool.engine.trying import try_place
 from pool.engine.types import (
@@ -28,33 +31,26 @@ from pool.engine.types import (
 )
 
 PERCENT: Final = 100  # share is offered in whole percent
-OTHER_KIND: Final = 0.5  # the size of a change that has no amount: model, isolation
-
-Candidate = tuple[Change, JobRequest]
+_FIRST_ONLY: Final = ("required_topology_level",)  # tried from the least change on: the first that helps is it
 
 
 def smallest_changes(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> tuple[Change, ...]:
     """Changes of ``role`` (or of the gang's minimum) that admit the job, smallest first."""
     quiet = replace(policy, explain=False)
+    found: list[Change] = []
     with fleet.scratch():  # so that trials leave no score vectors behind
-        found = [
-            change
-            for change, changed in _candidates(fleet, job, role, quiet)
-            if isinstance(try_place(fleet, changed, quiet), Placed)
-        ]
+        for change, changed in _candidates(fleet, job, role, quiet):
+            if change.kind in _FIRST_ONLY and any(known.kind == change.kind for known in found):
+                continue
+            if isinstance(try_place(fleet, changed, quiet), Placed):
+                found.append(change)
     return tuple(sorted(found, key=lambda change: (change.size, change.kind, str(change.after))))
 
 
 def _candidates(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> Iterator[Candidate]:
-    for make in (_fewer_members, _less_of_each, _other_models, _other_slice, _other_isolation):
+    for make in (_fewer_members, _less_of_each, _other_slice):
         yield from make(fleet, job, role, policy)
-
-
-def with_request(job: JobRequest, role: RoleRequest, **changes: Any) -> JobRequest:
-    """The job with some fields of one role's request changed."""
-    request = replace(role.request, **changes)
-    roles = tuple(replace(r, request=request) if r.name == role.name else r for r in job.roles)
-    return replace(job, roles=roles)
+    yield from loosened(fleet, job, role)
 
 
 def with_members(job: JobRequest, role: RoleRequest, members: int) -> JobRequest:
@@ -67,11 +63,16 @@ def with_members(job: JobRequest, role: RoleRequest, members: int) -> JobRequest
 
 def _fits(fleet: Fleet, job: JobRequest, policy: Policy) -> bool:
     """Whether the job may fit: by counting if all its devices are alike, else by placing."""
-    if len(job.roles) > 1 or len(job.roles[0].request.memory_mib) > 1:
+    role = job.roles[0]
+    request = role.request
+    counted = len(job.roles) == 1 and len(request.memory_mib) < 2 and not request.asks
+    counted &= not (role.required_topology_level or job.required_topology_level == "island")
+    if not counted or neighbours.concerned(fleet, job):
         return isinstance(try_place(fleet, job, policy), Placed)
     trust = fleet.trust_number(job.tenant, job.trust_group)
-    task = compile_class(fleet, job.roles[0].request, trust)
-    return int(replicas_per_node(fleet, task).sum()) >= need(job)
+    room = replicas_per_node(fleet, compile_class(fleet, request, trust))
+    required, _ = levels_of(job)
+    return int(domains_of(fleet).total(required, room).max(initial=0)) >= need(job)
 
 
 def _most(low: int, high: int, fits: Callable[[int], bool]) -> int | None:
@@ -99,7 +100,8 @@ def _fewer_members(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Pol
 
 
 def _less_of_each(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> Iterator[Candidate]:
-    for kind, before, low, step, make in _amounts(role.request):
+    amounts = _of_asks(role.request) if role.request.asks else _amounts(role.request)
+    for kind, before, low, step, make in amounts:
 
         def changed(value: int, make: Callable[[int], dict[str, Any]] = make) -> JobRequest:
             return with_request(job, role, **make(value))
@@ -124,20 +126,28 @@ def _amounts(request: ReplicaRequest) -> Iterator[Amount]:
     if request.devices and request.memory_mib and not request.mig_profile:
         most = max(request.memory_mib)
         yield "memory_mib", most, 1, 1, lambda n: {"memory_mib": tuple(min(memory, n) for memory in request.memory_mib)}
+    if request.gpu_cores_percent:
+        yield "gpu_cores_percent", request.gpu_cores_percent, 1, 1, lambda n: {"gpu_cores_percent": n}
     fraction = request.share_bp < WHOLE or request.devices == 1
     if request.devices and fraction and not request.mig_profile and request.isolation != "exclusive":
         yield "share_bp", request.share_bp, 1, PERCENT, lambda n: {"share_bp": n}
 
 
-def _other_models(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> Iterator[Candidate]:
-    allowed = role.request.models
-    if not allowed or not role.request.devices:
-        return
-    for model in sorted({kind.model for kind in fleet.kinds.all[1:]} - allowed):
-        changed = with_request(job, role, models=allowed | {model})
-        if _fits(fleet, changed, policy):
-            before = "|".join(sorted(allowed))
-            yield Change("models", role.name, before, model, OTHER_KIND), changed
+def _of_asks(request: ReplicaRequest) -> Iterator[Amount]:
+    """The same of a request whose devices differ: CPU and memory, and what each of its asks names."""
+    for kind, before, low, step, make in _amounts(replace(request, asks=(), devices=1)):
+        if kind in ("cpu_milli", "host_memory_mib"):
+            yield kind, before, low, step, make
+    for place, ask in enumerate(request.asks):
+        for kind, before, low, step, make in _amounts(ask):
+
+            def changed(
+                value: int, at: int = place, old: ReplicaRequest = ask, make: Callable[[int], dict[str, Any]] = make
+            ) -> dict[str, Any]:
+                asks = (*request.asks[:at], replace(old, **make(value)), *request.asks[at + 1 :])
+                return {"asks": asks, "devices": sum(one.devices for one in asks)}
+
+            yield f"asks[{place}].{kind}", before, low, step, changed
 
 
 def _other_slice(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> Iterator[Candidate]:
@@ -165,14 +175,3 @@ def _profile_sizes(fleet: Fleet) -> dict[str, tuple[int, int]]:
             part = profile.units * WHOLE // family.units
             sizes.setdefault(profile.name, (part, family.share_bp(profile)))
     return sizes
-
-
-def _other_isolation(fleet: Fleet, job: JobRequest, role: RoleRequest, policy: Policy) -> Iterator[Candidate]:
-    request = role.request
-    now = isolation_for(request, fleet.kinds.all)
-    if not request.devices or request.mig_profile or now == "exclusive":
-        return
-    other = "mig" if now == "vgpu" else "vgpu"
-    changed = with_request(job, role, isolation=other)
-    if _fits(fleet, changed, policy):
-        yield Change("isolation", role.name, now, other, OTHER_KIND), changed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,6 +56,8 @@ class TaskClass:
     models: Ints
     wants: tuple[Want, ...]
     states: int
+    selected: Ints | None = None  # by label set, 1 where the request's selector takes the card
+    parts: tuple[TaskClass, ...] = ()  # of unequal devices: one class a device, hardest first
 
     def want(self, pick: int) -> Want:
         """The want of the pick-th device chosen."""
@@ -64,6 +66,8 @@ class TaskClass:
 
 def compile_class(fleet: Fleet, request: ReplicaRequest, trust: int) -> TaskClass:
     """The class of a request; ``trust`` is the number of its tenant's trust group."""
+    if request.asks:
+        return _unequal(fleet, request, trust)
     kinds = fleet.kinds.all
     isolation = isolation_for(request, kinds)
     states = max((1 << kind.family.units for kind in kinds if kind.family), default=1)
@@ -71,7 +75,33 @@ def compile_class(fleet: Fleet, request: ReplicaRequest, trust: int) -> TaskClas
     ordered = sorted(entries, key=lambda e: (-(asked_memory(request, e) or 0), e))
     wants = tuple(_want(request, entry, kinds, isolation, states) for entry in ordered)
     models = np.array([allows(request, kind) for kind in kinds], dtype=np.int64)
-    return TaskClass(request, isolation, trust, models, wants, states)
+    selected = fleet.labels.table(request.gpu_selector) if request.gpu_selector else None
+    return TaskClass(request, isolation, trust, models, wants, states, selected)
+
+
+_HARDEST = {"exclusive": 0, "mig": 1, "vgpu": 2}
+
+
+def _unequal(fleet: Fleet, request: ReplicaRequest, trust: int) -> TaskClass:
+    """One class a device, in the order in which they are placed: whole cards, then slices and
+    shares from the largest down. The entry of its want is the device's place in the request."""
+    parts: list[TaskClass] = []
+    for ask in request.asks:
+        for entry in range(ask.devices):
+            memory = asked_memory(ask, entry)
+            one = replace(ask, devices=1, memory_mib=() if memory is None else (memory,))
+            part = compile_class(fleet, one, trust)
+            parts.append(replace(part, wants=(replace(part.wants[0], entry=len(parts)),)))
+    parts.sort(key=lambda part: (_HARDEST[part.isolation], *(-n for n in _size(part)), part.wants[0].entry))
+    wants = tuple(part.wants[0] for part in parts)
+    return TaskClass(request, "unequal", trust, parts[0].models, wants, 1, parts=tuple(parts))
+
+
+def _size(part: TaskClass) -> tuple[int, int]:
+    """The most memory and compute that the device would take on any kind of card."""
+    want = part.wants[0]
+    served = want.serves == 1
+    return int((want.memory * served).max(initial=0)), int((want.share * served).max(initial=0))
 
 
 def _want(request: ReplicaRequest, entry: int, kinds: list[Kind], isolation: str, states: int) -> Want:
@@ -80,7 +110,7 @@ def _want(request: ReplicaRequest, entry: int, kinds: list[Kind], isolation: str
         entry=entry,
         serves=np.zeros(count, dtype=np.int64),
         memory=np.zeros(count, dtype=np.int64),
-        share=np.full(count, request.share_bp, dtype=np.int64),
+        share=np.full(count, request.compute_bp, dtype=np.int64),
         profile=np.full(count, -1, dtype=np.int64),
         units=np.zeros(count, dtype=np.int64),
         media=np.zeros(count, dtype=np.int64),

@@ -7,10 +7,13 @@ answer, whatever happened before.
 
 from __future__ import annotations
 
+from pool.engine import neighbours
 from pool.engine.changes import smallest_changes
 from pool.engine.classes import compile_class
 from pool.engine.fleet import Fleet
 from pool.engine.funnel import funnel
+from pool.engine.rooms import rooms_of
+from pool.engine.search_order import level_counts
 from pool.engine.trying import try_place
 from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
 from pool.engine.validate import could_never
@@ -22,10 +25,17 @@ def decide(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Placed | 
     if isinstance(outcome, Placed):
         return outcome
     trust = fleet.trust_number(job.tenant, job.trust_group)
+    rooms = rooms_of(fleet, job, policy) if job.required_topology_level else None
     return Refused(
         job_key=job.key,
-        failed=funnel(fleet, compile_class(fleet, outcome.request, trust)),
+        failed=funnel(
+            fleet,
+            compile_class(fleet, outcome.request, trust),
+            neighbours.allowed(fleet, job) if neighbours.concerned(fleet, job) else None,
+            scattered=rooms is not None and rooms.short_role() is None,
+        ),
         changes=smallest_changes(fleet, job, outcome, policy) if policy.explain else (),
         never=could_never(fleet, job, policy),
         role=outcome.name,
+        levels=level_counts(rooms) if rooms is not None else (),
     )

@@ -24,6 +24,8 @@ def digest(fleet: Fleet) -> str:
     total.update(truth[:, cards].tobytes())
     total.update(fleet.state.node[: s.FIRST_KIND].tobytes())
     total.update(repr((used.tolist(), _mix(fleet))).encode())
+    if fleet.labelled:
+        total.update(repr(fleet.labelled.content()).encode())
     return total.hexdigest()
 
 

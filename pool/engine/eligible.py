@@ -15,6 +15,8 @@ Bools = NDArray[np.bool_]
 def eligible(device: Ints, task: TaskClass, want: Want) -> Bools:
     """``device[field, row, column]`` -> which cells can take one more."""
     serves: Bools = (device[s.OPEN] & want.serves.take(device[s.KIND])) == 1
+    if task.selected is not None:
+        serves &= task.selected.take(device[s.LABEL]) == 1
     if task.isolation == "exclusive":
         return serves & whole_free(device)
     if task.isolation == "vgpu":

@@ -6,10 +6,10 @@ which nodes, holds or releases arrived: two fleets with the same content decide 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,22 @@ from pool.engine import holds as h
 from pool.engine import state as s
 from pool.engine.changelog import ChangeLog
 from pool.engine.digest import digest
+from pool.engine.domains import Domains, place_of
 from pool.engine.kinds import Kinds
+from pool.engine.labelled import Labelled
+from pool.engine.labelsets import LabelSets
 from pool.engine.layout import load_node, with_row, without_row
 from pool.engine.mix import DEFAULT_MIX, TypicalMix, compile_mix
 from pool.engine.state import State
-from pool.engine.types import WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
+from pool.engine.types import MOST_CARDS, WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
 
 if TYPE_CHECKING:
+    from pool.engine.affinity import Affinity
+    from pool.engine.islands import Islands
+    from pool.engine.selectors import Labels
     from pool.engine.vectors import ScoreVector
 
 MOST_VECTORS = 1024  # score vectors kept; the oldest used goes first
-MOST_CARDS = 64  # on one node: what the packed scores have bits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Fleet:
 
     def __init__(self) -> None:
         self.kinds = Kinds()
+        self.labels = LabelSets()
+        self.labelled = Labelled()
         self.mix: TypicalMix = DEFAULT_MIX
         self.state = State.empty(0, 1)
         self.nodes: list[NodeSpec] = []
@@ -62,6 +69,9 @@ class Fleet:
         self.log = ChangeLog()
         self.version = 0
         self.hardware = 0  # rises when nodes change
+        self.places = 0  # rises when a node comes, goes or moves
+        self.domains: tuple[int, Domains] | None = None  # kept by domains.py
+        self.islands: tuple[int, Islands] | None = None  # kept by islands.py
         self.vectors: dict[object, ScoreVector] = {}
         self.kept_vectors: dict[object, ScoreVector] = {}  # those outside, while in scratch
         self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
@@ -82,10 +92,11 @@ class Fleet:
         for node in fleet.nodes:
             _check_size(node)
             fleet.kinds.add(node.devices)
+            fleet.labels.add(node)
         widest = max((len(node.devices) for node in nodes), default=1)
         fleet.state = State.empty(len(nodes), max(widest, 1))
         for row, node in enumerate(fleet.nodes):
-            load_node(fleet.state, row, node, fleet.kinds)
+            load_node(fleet.state, row, node, fleet.kinds, fleet.labels)
         fleet._index()
         for hold in holds:
             fleet._take(hold)
@@ -101,10 +112,13 @@ class Fleet:
         grown = self.kinds.add(node.devices) or len(node.devices) > self.state.device.shape[2]
         row = sum(1 for other in self.nodes if other.key < node.key)
         same = known and self.nodes[row] == node
+        moved = known and not same and place_of(self.nodes[row]) != place_of(node)
+        named = self.labels.add(node)
         self.nodes[row : row + known] = [node]
         self.state = with_row(self.state, row, len(node.devices), replaced=known)
         self._index()
-        load_node(self.state, row, node, self.kinds)
+        load_node(self.state, row, node, self.kinds, self.labels)
+        self.labelled.drop(node.key)
         for hold in holds:
             self._take(hold)
         if grown or not same:
@@ -113,12 +127,16 @@ class Fleet:
             self._rows_moved()
         elif not same:
             self._measure()
-        self._touch(row)
+        self.places += moved
+        if named:  # tables of selectors are too short for it
+            self._forget_scores()
+        self.touch((row,))
 
     def remove_node(self, key: int) -> None:
         """Take a node and all that is held on it out. KeyError if there is none."""
         row = self.row_of[key]
         del self.nodes[row]
+        self.labelled.drop(key)
         self.state = without_row(self.state, row)
         self._index()
         self._compile_if(False)
@@ -130,12 +148,19 @@ class Fleet:
         self.twin = None
         self._compile()
 
-    def apply(self, placed: Placed, tenant: str, trust_group: str) -> tuple[Hold, ...]:
+    def apply(
+        self,
+        placed: Placed,
+        tenant: str,
+        trust_group: str,
+        labels: Labels = (),
+        repels: tuple[Affinity, ...] = (),
+    ) -> tuple[Hold, ...]:
         """Hold what a decision placed and return the holds. :class:`~pool.engine.holds.Oversold`
         if any part of it is no longer free; then nothing is held."""
         taken: list[Hold] = []
         try:
-            for hold in holds_of(placed.replicas, tenant, trust_group):
+            for hold in holds_of(placed.replicas, tenant, trust_group, labels, repels):
                 self.take(hold)
                 taken.append(hold)
         except ValueError:
@@ -152,7 +177,7 @@ class Fleet:
             h.check_device(self.state, row, column, hold, trust, self._in_mig_mode(row, column))
         h.check_node(self.state, row, hold)
         self._take(hold)
-        self._touch(row)
+        self.touch((row,))
 
     def release(self, hold: Hold) -> bool:
         """Free one hold. False if its node or device is gone, and the hold with it."""
@@ -164,12 +189,14 @@ class Fleet:
         if column is not None:
             h.give_device(self.state, row, column, hold, self._in_mig_mode(row, column))
         h.take_node(self.state, row, hold, sign=-1)
-        self._touch(row)
+        if hold.labels or hold.repels:
+            self.labelled.add(hold, -1)
+        self.touch((row,))
         return True
 
-    def undo(self, placed: Placed, tenant: str, trust_group: str) -> None:
-        """Release all that :meth:`apply` held for this decision."""
-        for hold in holds_of(placed.replicas, tenant, trust_group):
+    def undo(self, placed: Placed, tenant: str, trust_group: str, **more: Any) -> None:
+        """Release all that :meth:`apply` held for this decision, given the same labels and repulsions."""
+        for hold in holds_of(placed.replicas, tenant, trust_group, **more):
             self.release(hold)
 
     @property
@@ -212,13 +239,14 @@ class Fleet:
         """Whatever is held inside is forgotten at the end, as if it had never been."""
         self.settle()
         before, mark, version = self.state, self.log.mark(), self.version
+        labelled, self.labelled = self.labelled, Labelled(self.labelled)
         self.state = State(before.device.copy(), before.node.copy())
         outer, self.kept_vectors, self.vectors = self.kept_vectors, self.vectors, {}
         try:
             yield
         finally:
             self.vectors, self.kept_vectors = self.kept_vectors, outer
-            self.state, self.version = before, version
+            self.state, self.version, self.labelled = before, version, labelled
             self.log.back_to(mark)
 
     def _check_node(self, node: NodeSpec, holds: Sequence[Hold]) -> None:
@@ -257,10 +285,14 @@ class Fleet:
             trust = self.trust_number(hold.tenant, hold.trust_group)
             h.take_device(self.state, row, column, hold, trust, self._in_mig_mode(row, column))
         h.take_node(self.state, row, hold)
+        if hold.labels or hold.repels:
+            self.labelled.add(hold)
 
-    def _touch(self, row: int) -> None:
-        self.version += 1
-        self.log.add(row)
+    def touch(self, rows: Iterable[int]) -> None:
+        """Note that these rows of the state were changed."""
+        for row in rows:
+            self.version += 1
+            self.log.add(row)
 
     def _index(self) -> None:
         self.row_of = {node.key: row for row, node in enumerate(self.nodes)}
@@ -287,6 +319,7 @@ class Fleet:
         return np.bincount(self.state.device[s.KIND].ravel(), minlength=len(self.kinds.all))
 
     def _rows_moved(self) -> None:
+        self.places += 1
         self._measure()
         self._forget_scores()
 
@@ -310,8 +343,15 @@ def _check_size(node: NodeSpec) -> None:
         raise ValueError(f"devices: node {node.key} has {len(node.devices)} cards, more than {MOST_CARDS}")
 
 
-def holds_of(replicas: Sequence[ReplicaPlacement], tenant: str, trust_group: str) -> Iterator[Hold]:
-    """The holds of placed replicas: one a device part, and one for CPU and memory if asked."""
+def holds_of(
+    replicas: Sequence[ReplicaPlacement],
+    tenant: str,
+    trust_group: str,
+    labels: Labels = (),
+    repels: tuple[Affinity, ...] = (),
+) -> Iterator[Hold]:
+    """The holds of placed replicas: one a device part, and one for CPU and memory if asked.
+    ``labels`` and ``repels``: of the job, where it has any (:func:`~pool.engine.neighbours.repels_of`)."""
     for replica in replicas:
         for part in replica.devices:
             yield Hold(
@@ -327,6 +367,8 @@ def holds_of(replicas: Sequence[ReplicaPlacement], tenant: str, trust_group: str
                 trust_group=trust_group,
                 cpu_milli=0,
                 host_memory_mib=0,
+                labels=labels,
+                repels=repels,
             )
         if replica.cpu_milli or replica.host_memory_mib:
             yield Hold(
@@ -342,4 +384,6 @@ def holds_of(replicas: Sequence[ReplicaPlacement], tenant: str, trust_group: str
                 trust_group=trust_group,
                 cpu_milli=replica.cpu_milli,
                 host_memory_mib=replica.host_memory_mib,
+                labels=labels,
+                repels=repels,
             )

@@ -20,6 +20,7 @@ class Kind:
     memory_mib: int
     mig_family: str
     mig_enabled: bool
+    vendor: str = ""
 
     @property
     def family(self) -> Family | None:
@@ -75,12 +76,16 @@ class Kinds:
 
 def kind_of(device: DeviceSpec) -> Kind:
     """The kind of a device."""
-    return Kind(device.model, device.memory_mib, device.mig_family, device.mig_enabled)
+    return Kind(device.model, device.memory_mib, device.mig_family, device.mig_enabled, device.vendor)
 
 
 def allows(request: ReplicaRequest, kind: Kind) -> bool:
-    """Whether the request accepts cards of this model."""
-    return kind is not PAD and (not request.models or kind.model in request.models)
+    """Whether the request accepts cards of this model and vendor."""
+    if kind is PAD or (request.models and kind.model not in request.models):
+        return False
+    if request.vendors and kind.vendor not in request.vendors:
+        return False
+    return not request.preference or kind.model in request.preference or kind.vendor in request.preference
 
 
 def shared_memory(request: ReplicaRequest, entry: int, kind: Kind) -> int:
@@ -119,7 +124,7 @@ def _holds(request: ReplicaRequest, entry: int, kind: Kind, family: Family, prof
     enough = asked is None or asked <= max(real, profile.nominal_mib)
     if request.mig_profile:
         return profile.name == request.mig_profile and enough
-    if not profile.plain or family.share_bp(profile) < request.share_bp:
+    if not profile.plain or family.share_bp(profile) < request.compute_bp:
         return False
     if asked is None:
         return profile.units * WHOLE >= request.share_bp * family.units
@@ -129,14 +134,17 @@ def _holds(request: ReplicaRequest, entry: int, kind: Kind, family: Family, prof
 def isolation_for(request: ReplicaRequest, kinds: Iterable[Kind]) -> str:
     """What ``auto`` means for this request on these cards.
 
-    Whole cards: exclusive. A fraction that minds its neighbours' memory traffic: mig, unless no
-    allowed card could ever cut such a slice. Any other fraction: vgpu.
+    Devices that differ: unequal, each of the asks has its own. Whole cards: exclusive. A fraction
+    that minds its neighbours' memory traffic: mig, unless no allowed card could ever cut such a
+    slice. Any other fraction: vgpu.
     """
     if request.isolation != "auto":
         return request.isolation
+    if request.asks:
+        return "unequal"
     if request.mig_profile:
         return "mig"
-    if request.share_bp == WHOLE:
+    if request.whole:
         return "exclusive"
     if request.bandwidth_sensitive and any(
         allows(request, kind) and profile_for(request, 0, kind) >= 0 for kind in kinds
@@ -148,13 +156,12 @@ def isolation_for(request: ReplicaRequest, kinds: Iterable[Kind]) -> str:
 def least_share(request: ReplicaRequest, kind: Kind, kinds: Iterable[Kind]) -> int | None:
     """Free share from which a card of this kind serves the request: compute, or its memory
     seen as a share, whichever is more. None if it never does, or could by MIG slices only."""
-    if request.devices == 0 or not kind.plain or not allows(request, kind):
+    if request.devices == 0 or request.asks or not kind.plain or not allows(request, kind):
         return None
     isolation = isolation_for(request, kinds)
     if isolation == "mig":
         return None
-    asked = max((asked_memory(request, e) or 0 for e in range(request.devices)), default=0)
-    by_memory = -(-asked * WHOLE // kind.memory_mib)
+    by_memory = -(-max(request.memory_mib) * WHOLE // kind.memory_mib) if request.memory_mib else request.share_bp
     if by_memory > WHOLE:
         return None
-    return WHOLE if isolation == "exclusive" else max(request.share_bp, by_memory)
+    return WHOLE if isolation == "exclusive" else max(request.compute_bp, by_memory)

@@ -6,15 +6,17 @@ import numpy as np
 
 from pool.engine import state as s
 from pool.engine.kinds import Kinds
+from pool.engine.labelsets import LabelSets
 from pool.engine.state import State
 from pool.engine.types import WHOLE, NodeSpec
 
 
-def load_node(state: State, row: int, node: NodeSpec, kinds: Kinds) -> None:
+def load_node(state: State, row: int, node: NodeSpec, kinds: Kinds, labels: LabelSets) -> None:
     """Write an empty node into a blank row."""
     for column, device in enumerate(node.devices):
         cell = state.device[:, row, column]
         cell[s.KIND] = kinds.number(device)
+        cell[s.LABEL] = labels.number(node, device)
         cell[s.OPEN] = node.schedulable and device.schedulable
         cell[s.SHARE] = WHOLE
         cell[s.MEMORY] = device.memory_mib

@@ -58,7 +58,10 @@ class Picks:
 
 
 @dataclass(slots=True)
-class _Offer:
+class Offer:
+    """By row and column: whether the card ``can`` serve, at what ``cost``, what the mix would
+    lose, and where the slice would ``start``."""
+
     can: Bools
     cost: Ints
     lost: Ints
@@ -86,7 +89,7 @@ def choose(fleet: Fleet, task: TaskClass, view: View) -> Picks:
         return _slices(fleet, task, view)
     if len(task.wants) > 1:
         return _unlike(fleet, task, view)
-    offer = _offer(fleet, task, task.wants[0], view)
+    offer = offer_of(fleet, task, task.wants[0], view)
     enough = np.add.reduce(offer.can, axis=1) >= devices
     if devices == 1:
         column = offer.cost.argmin(axis=1)[:, None]
@@ -100,10 +103,11 @@ def choose(fleet: Fleet, task: TaskClass, view: View) -> Picks:
 def _none(mix: MixTables, view: View) -> Picks:
     rows = len(view.cpu)
     blank = np.zeros((rows, 0), dtype=np.int64)
-    return Picks(np.ones(rows, dtype=bool), blank, blank, 0, _usable(mix, view))
+    return Picks(np.ones(rows, dtype=bool), blank, blank, 0, usable_after(mix, view))
 
 
-def _usable(mix: MixTables, view: View) -> Ints:
+def usable_after(mix: MixTables, view: View) -> Ints:
+    """What each node of a view is worth to the mix."""
     worth: Ints = np.add.reduce(view.worth, axis=1) + mix.multi.take(view.board + view.count)
     return worth
 
@@ -115,7 +119,7 @@ def _unlike(fleet: Fleet, task: TaskClass, view: View) -> Picks:
     taken = np.zeros(view.worth.shape, dtype=bool)
     offers, columns = [], []
     for want in task.wants:
-        offer = _offer(fleet, task, want, view)
+        offer = offer_of(fleet, task, want, view)
         column = np.where(taken, NEVER, offer.cost).argmin(axis=1)
         enough &= (offer.can & ~taken)[rows, column]
         taken[rows, column] = True
@@ -133,7 +137,7 @@ def _slices(fleet: Fleet, task: TaskClass, view: View) -> Picks:
     now = replace(view, device=device)
     for pick in range(task.request.devices):
         want = task.want(pick)
-        offer = _offer(fleet, task, want, now)
+        offer = offer_of(fleet, task, want, now)
         column = offer.cost.argmin(axis=1)
         enough &= offer.can[rows, column]
         start = np.maximum(slice_start(device, task, want)[rows, column], 0)
@@ -146,10 +150,11 @@ def _slices(fleet: Fleet, task: TaskClass, view: View) -> Picks:
         now = replace(now, worth=s.value(device, view.cards, mix))
         columns.append(column)
         starts.append(start)
-    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, _usable(mix, now))
+    return Picks(enough, np.stack(columns, axis=1), np.stack(starts, axis=1), share, usable_after(mix, now))
 
 
-def _offer(fleet: Fleet, task: TaskClass, want: Want, view: View) -> _Offer:
+def offer_of(fleet: Fleet, task: TaskClass, want: Want, view: View) -> Offer:
+    """What every card offers one device of a request."""
     device, mix = view.device, fleet.tables
     can = eligible(device, task, want)
     start = slice_start(device, task, want) if task.isolation == "mig" else None
@@ -158,7 +163,7 @@ def _offer(fleet: Fleet, task: TaskClass, want: Want, view: View) -> _Offer:
     cost = (cost << ROOM_BITS) | (device[s.ROOM] if start is None else (device[s.USE] == s.IDLE) * WHOLE)
     cost = (cost << COLUMN_BITS) | np.arange(device.shape[2])
     cost[~can] = NEVER
-    return _Offer(can, cost, lost, start)
+    return Offer(can, cost, lost, start)
 
 
 def _worth_after(fleet: Fleet, task: TaskClass, want: Want, view: View, start: Ints | None) -> Ints | int:
@@ -178,7 +183,7 @@ def _worth_after(fleet: Fleet, task: TaskClass, want: Want, view: View, start: I
     return worth
 
 
-def _finish(fleet: Fleet, task: TaskClass, view: View, offers: list[_Offer], column: Ints, enough: Bools) -> Picks:
+def _finish(fleet: Fleet, task: TaskClass, view: View, offers: list[Offer], column: Ints, enough: Bools) -> Picks:
     """Sum up what the chosen cards cost. Without MIG the share is the same wherever they are."""
     mix, rows = fleet.tables, view.lines
     share: Ints | int = task.request.devices * int(task.wants[0].share[0])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pool.engine import state as s
+from pool.engine.classes import TaskClass
 from pool.engine.eligible import eligible
 from pool.engine.fleet import Fleet
+from pool.engine.islands import by_island, islands_of
 from pool.engine.mix import SCALE
 from pool.engine.picks import NEVER
 from pool.engine.scoring import ROW_BITS, TIE_BITS, TIE_FULL, ZERO_BUCKET, cpu_is_tight
@@ -25,47 +29,46 @@ def replica_at(
 ) -> ReplicaPlacement:
     """The placement of one replica on a row that its vector says can hold it, on the columns
     and MIG starts that the scores chose or on those given."""
-    request = vector.task.request
     columns = columns or chosen_columns(fleet, vector, row)
     starts = starts or vector.scores.start[row].tolist()
-    parts = [
-        (vector.task.want(pick).entry if len(vector.task.wants) > 1 else pick, pick) for pick in range(request.devices)
-    ]
-    devices = tuple(_part(fleet, vector, row, columns[pick], starts[pick], pick) for _, pick in sorted(parts))
-    node = fleet.nodes[row]
+    return replica_of(fleet, vector.task, row, role, rank, columns, starts)
+
+
+def replica_of(
+    fleet: Fleet, task: TaskClass, row: int, role: str, rank: int, columns: Sequence[int], starts: Sequence[int]
+) -> ReplicaPlacement:
+    """The placement of one replica on these columns, given in picking order."""
+    request, node = task.request, fleet.nodes[row]
+    if task.isolation == "exclusive" and len(task.wants) == 1:
+        cards = [node.devices[column] for column in columns]
+        whole = tuple(DevicePlacement(card.key, 10_000, card.memory_mib, "exclusive") for card in cards)
+        return ReplicaPlacement(role, rank, node.key, whole, request.cpu_milli, request.host_memory_mib)
+    parts = [(task.want(pick).entry if len(task.wants) > 1 else pick, pick) for pick in range(request.devices)]
+    devices = tuple(_part(fleet, task, row, columns[pick], starts[pick], pick) for _, pick in sorted(parts))
     return ReplicaPlacement(role, rank, node.key, devices, request.cpu_milli, request.host_memory_mib)
 
 
 def chosen_columns(fleet: Fleet, vector: ScoreVector, row: int) -> list[int]:
-    """The columns that the scores chose; of equal whole cards, those on one NVLink island."""
+    """The columns that the scores chose; of equal whole cards, those that the rule of NVLink
+    islands says (islands.py)."""
     columns: list[int] = vector.scores.column[row].tolist()
     task = vector.task
-    if task.isolation != "exclusive" or len(columns) < 2 or len(task.wants) > 1:
+    if task.isolation != "exclusive" or len(task.wants) > 1:
         return columns
-    cards = fleet.nodes[row].devices
+    islands = islands_of(fleet)
+    if not islands.any:
+        return columns
     device = fleet.state.device[:, row : row + 1]
     kinds = {int(device[s.KIND, 0, column]) for column in columns}
-    if len(kinds) > 1 or all(card.nvlink_island < 0 for card in cards):
+    if len(kinds) > 1:
         return columns
-    can = eligible(device, task, task.wants[0])[0]
-    free = [c for c in range(len(cards)) if can[c] and int(device[s.KIND, 0, c]) in kinds]
-    return _by_island([(cards[c].nvlink_island, c) for c in free], len(columns))
+    of, size = islands.of[row].tolist(), islands.size[row].tolist()
+    free = eligible(device, task, task.wants[0])[0].nonzero()[0].tolist()
+    return by_island([(of[c], size[c], c) for c in free if int(device[s.KIND, 0, c]) in kinds], len(columns))
 
 
-def _by_island(free: list[tuple[int, int]], count: int) -> list[int]:
-    """The smallest island that holds all; if none does, as few islands as possible."""
-    islands: dict[int, list[int]] = {}
-    for island, column in free:
-        islands.setdefault(island if island >= 0 else -1 - column, []).append(column)
-    fitting = [(len(c), c) for c in islands.values() if len(c) >= count]
-    if fitting:
-        return min(fitting)[1][:count]
-    largest_first = sorted(islands.values(), key=lambda c: (-len(c), c))
-    return sorted([column for columns in largest_first for column in columns][:count])
-
-
-def _part(fleet: Fleet, vector: ScoreVector, row: int, column: int, start: int, pick: int) -> DevicePlacement:
-    task, want = vector.task, vector.task.want(pick)
+def _part(fleet: Fleet, task: TaskClass, row: int, column: int, start: int, pick: int) -> DevicePlacement:
+    task, want = (task.parts[pick], task.wants[pick]) if task.parts else (task, task.want(pick))
     card = fleet.nodes[row].devices[column]
     kind = int(fleet.state.device[s.KIND, row, column])
     if task.isolation == "exclusive":

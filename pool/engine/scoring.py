@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pool.engine import state as s
 from pool.engine.classes import TaskClass
 from pool.engine.mix import SCALE
+from pool.engine.mixed import choose_unequal
 from pool.engine.picks import NEVER, choose, look
 from pool.engine.types import Policy
 
@@ -48,7 +49,7 @@ def score(fleet: Fleet, task: TaskClass, policy: Policy, rows: Ints | None = Non
     request = task.request
     view = look(fleet, rows, request.cpu_milli)
     node = view.node
-    picks = choose(fleet, task, view)
+    picks = choose_unequal(fleet, task, view) if task.parts else choose(fleet, task, view)
     change = node[s.USABLE] - picks.usable - picks.share * SCALE
     width = policy.bucket_bp * SCALE
     bucket = (2 * change + width) // (2 * width)  # to the nearest; a half goes up

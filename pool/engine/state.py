@@ -20,18 +20,19 @@ Ints = NDArray[np.int64]
 
 # device fields: the truth
 KIND: Final = 0  # number of the kind, 0 for padding
-OPEN: Final = 1  # 1 if the card and its node may take work
-USE: Final = 2  # one of IDLE .. MIXED
-SHARE: Final = 3  # free compute share, bp
-MEMORY: Final = 4  # free MiB
-TRUST: Final = 5  # number of the trust group that shares it, 0: nobody
-SLICES: Final = 6  # occupied MIG memory slices, as bits
-MEDIA: Final = 7  # MIG instances that hold the media engines
-HELD: Final = 8  # live holds
+LABEL: Final = 1  # number of the label set
+OPEN: Final = 2  # 1 if the card and its node may take work
+USE: Final = 3  # one of IDLE .. MIXED
+SHARE: Final = 4  # free compute share, bp
+MEMORY: Final = 5  # free MiB
+TRUST: Final = 6  # number of the trust group that shares it, 0: nobody
+SLICES: Final = 7  # occupied MIG memory slices, as bits
+MEDIA: Final = 8  # MIG instances that hold the media engines
+HELD: Final = 9  # live holds
 # device fields: derived
-ROOM: Final = 9  # share that soft sharing or a whole card can use, also by memory; 0 in MIG mode
-STEP: Final = 10  # ROOM as a step of the mix tables
-DEVICE_FIELDS: Final = 11
+ROOM: Final = 10  # share that soft sharing or a whole card can use, also by memory; 0 in MIG mode
+STEP: Final = 11  # ROOM as a step of the mix tables
+DEVICE_FIELDS: Final = 12
 
 # node fields: the truth
 CPU: Final = 0  # free milli

@@ -8,6 +8,7 @@ from pool.engine.changes import smallest_changes
 from pool.engine.classes import compile_class
 from pool.engine.fleet import Fleet
 from pool.engine.funnel import funnel
+from pool.engine.neighbours import meets_itself, repels_of
 from pool.engine.trying import try_place
 from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
 
@@ -18,7 +19,7 @@ def never_fits(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Refus
     """A refusal if the job would not fit even with every card free and open: a gang larger than
     the fleet, more memory than any card has, a MIG profile or model that no card has. None if
     it could run one day."""
-    twin = empty_twin(fleet)
+    twin, job = empty_twin(fleet), _alone(job)
     outcome = try_place(twin, job, policy)
     if isinstance(outcome, Placed):
         return None
@@ -33,13 +34,22 @@ def never_fits(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Refus
 
 def could_never(fleet: Fleet, job: JobRequest, policy: Policy) -> bool:
     """Whether :func:`never_fits` would refuse; remembered while the hardware stays as it is."""
-    twin = empty_twin(fleet)
-    key = (job.roles, job.min_member)
+    twin, job = empty_twin(fleet), _alone(job)
+    levels = (job.required_topology_level, job.preferred_topology_level)
+    key = (job.roles, job.min_member, levels, job.labels if job.affinity else (), job.affinity)
     if key not in twin.verdicts:
         if len(twin.verdicts) >= MOST_VERDICTS:
             twin.verdicts.clear()
         twin.verdicts[key] = not isinstance(try_place(twin, job, policy), Placed)
     return twin.verdicts[key]
+
+
+def _alone(job: JobRequest) -> JobRequest:
+    """The job without what it asks of other jobs: those come and go. How its own replicas repel
+    each other stays."""
+    if not job.affinity:
+        return job
+    return replace(job, affinity=tuple(term for term in repels_of(job) if meets_itself(job, term)))
 
 
 def empty_twin(fleet: Fleet) -> Fleet:

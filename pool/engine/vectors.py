@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from pool.engine.classes import TaskClass, compile_class
 from pool.engine.fleet import MOST_VECTORS, Fleet
 from pool.engine.kinds import isolation_for
-from pool.engine.picks import NEVER
 from pool.engine.scoring import Scores, cpu_is_tight, score
 from pool.engine.types import Policy, ReplicaRequest
 
@@ -32,24 +31,11 @@ class ScoreVector:
         fresh = Scores(old.key.copy(), old.change.copy(), old.column.copy(), old.start.copy())
         return ScoreVector(self.task, self.policy, fresh, self.position, self.basis)
 
-    def best(self) -> int | None:
-        """The row that wins, or None if no node can hold the replica."""
-        if not len(self.scores.key):
-            return None
-        row = int(self.scores.key.argmin())
-        return None if self.scores.key[row] == NEVER else row
-
-    def ranked(self, most: int) -> list[int]:
-        """The first ``most`` rows that can hold the replica, best first."""
-        key = self.scores.key
-        rows = np.argsort(key, kind="stable")[:most]
-        return [int(row) for row in rows if key[row] != NEVER]
-
 
 def vector_for(fleet: Fleet, request: ReplicaRequest, tenant: str, trust_group: str, policy: Policy) -> ScoreVector:
     """The up-to-date score vector of a request. Only soft sharing asks who else is on a card,
     so only then does every trust group have a vector of its own."""
-    shared = isolation_for(request, fleet.kinds.all) == "vgpu"
+    shared = isolation_for(request, fleet.kinds.all) in ("vgpu", "unequal")
     trust = fleet.trust_number(tenant, trust_group) if shared else 0
     key = (request, trust, policy.bucket_bp, policy.cpu_tie_percent)
     fleet.settle()

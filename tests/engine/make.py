@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pool.engine import DeviceSpec, JobRequest, NodeSpec, ReplicaRequest, RoleRequest
+from pool.engine import DeviceSpec, Hold, JobRequest, NodeSpec, ReplicaRequest, RoleRequest
 from pool.engine.mig_tables import FAMILIES
 
 FAMILY_ROWS: dict[str, Any] = {
@@ -32,6 +32,11 @@ def a100(key: int, **more: Any) -> DeviceSpec:
 def node(key: int, *cards: DeviceSpec, cpu: int = 64_000, memory: int = 262_144, **more: Any) -> NodeSpec:
     """A node at a site without further structure."""
     return NodeSpec(key, f"n{key}", "s", "p", "sw", "r", cpu, memory, cards, **more)
+
+
+def whole(node_key: int, device_key: int, memory: int = 24_576, **more: Any) -> Hold:
+    """A hold of a whole card."""
+    return Hold(device_key, node_key, 10_000, memory, "exclusive", "", -1, 0, "t9", "g9", 0, 0, **more)
 
 
 def nodes(count: int, per_node: int, **more: Any) -> list[NodeSpec]:

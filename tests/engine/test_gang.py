@@ -110,21 +110,22 @@ def test_whole_cards_of_one_replica_stay_on_one_nvlink_island() -> None:
 
 
 def test_the_hardest_role_of_a_gang_too_large_to_search_goes_first() -> None:
-    """The easy role is named first and, left to itself, fills the fuller node: the only one that the hard role could
-    have. With 33 replicas nothing is searched, so the order alone decides."""
+    """The easy role is named first and, left to itself, ends on the node that its rest fits best: the only one that the
+    hard role could have. With 34 replicas nothing is searched, so the order alone decides."""
     nodes = [
         make.node(1, *(make.card(100 + i, "A") for i in range(8))),
-        make.node(2, *(make.card(200 + i, "B") for i in range(40))),
+        make.node(2, *(make.card(200 + i, "B") for i in range(30))),
+        make.node(3, *(make.card(300 + i, "B") for i in range(10))),
     ]
     mix = TypicalMix.observe([(ReplicaRequest(1), 1)])  # to it, taking any card is the same
-    easy = RoleRequest("easy", ReplicaRequest(1), 32, 32)
+    easy = RoleRequest("easy", ReplicaRequest(1), 33, 33)
     hard = RoleRequest("hard", ReplicaRequest(8, models=frozenset({"A"})), 1, 1)
-    alone = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy,), 32), QUIET)
+    alone = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy,), 33), QUIET)
     assert isinstance(alone, Placed)
     assert 1 in {replica.node_key for replica in alone.replicas}
-    both = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy, hard), 33), QUIET)
+    both = decide(Fleet.build(nodes, mix=mix), JobRequest(1, "t1", "g1", (easy, hard), 34), QUIET)
     assert isinstance(both, Placed)
-    assert {replica.node_key for replica in both.replicas if replica.role == "easy"} == {2}
+    assert {replica.node_key for replica in both.replicas if replica.role == "easy"} == {2, 3}
     assert [replica.node_key for replica in both.replicas if replica.role == "hard"] == [1]
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pool.engine import Fleet, Hold, NodeSpec, Placed, Policy, Refused, ReplicaRequest, decide, never_fits
-from pool.engine.changes import with_members, with_request
+from pool.engine.changes import with_members
+from pool.engine.loosened import with_request
 from pool.engine.types import Change, JobRequest
 from tests.engine import make
 

@@ -16,7 +16,7 @@ from pool.nodes.services import (
     nodes_with_faults,
     set_faults,
     store_rollups,
-    take_times,
+    take_writes,
 )
 from pool.nodes.services import logs as logs_room
 from pool.scheduling.models import Attempt, Job, JobRole, Replica
@@ -130,7 +130,7 @@ def test_reports_are_noted_for_the_session_that_sent_them_only(replica):
     flush_reports([(at, replica.node_id, 3), (at, other.pk, 2)])
     found = dict(Agent.objects.values_list("node_id", "last_report_at"))
     assert found == {replica.node_id: at, other.pk: before}
-    assert {"flush_reports"} <= take_times().keys()
+    assert {"flush_reports"} <= take_writes().keys()
     flush_reports([(at - timedelta(seconds=1), replica.node_id, 3)])  # a late round: the time never goes back
     assert Agent.objects.get(node=replica.node).last_report_at == at
 

@@ -29,9 +29,9 @@ def test_every_filter_of_the_engine_has_words() -> None:
 
 
 def test_every_change_of_the_engine_has_words() -> None:
-    source = (ROOM.parent / "engine" / "changes.py").read_text()
-    kinds = set(re.findall(r'yield (?:Change\(|_amount\()?"(\w+)"', source))
-    assert {"cpu_milli", "min_member", "models"} <= kinds
+    source = "".join((ROOM.parent / "engine" / name).read_text() for name in ("changes.py", "loosened.py"))
+    kinds = set(re.findall(r'(?:yield |Change\(|_amount\()"(\w+)"', source))
+    assert {"cpu_milli", "min_member", "models", "required_topology_level", "affinity", "vendors"} <= kinds
     assert kinds <= set(reasons.FIELDS)
 
 

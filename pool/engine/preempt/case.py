@@ -116,10 +116,9 @@ class Case:
                 left = [max(0, a - b) for a, b in zip(left, self.unit(at).amounts, strict=True)]
         return left
 
-    def forced(self, toll: Toll) -> set[int] | None:
-        """Enough of the first in order to meet the deficits; None if there are not enough. Adds to
-        what the toll says has gone."""
-        chosen: set[int] = set()
+    def forced(self, toll: Toll, chosen: set[int]) -> set[int] | None:
+        """These, and enough of the first in order to meet the deficits; None if there are not
+        enough. Adds to what the toll says has gone."""
         for deficit in self.deficits:
             for at in range(len(self.order)):
                 left = self._left(deficit, chosen)
@@ -128,7 +127,7 @@ class Case:
                 helps = any(a and b for a, b in zip(left, self.unit(at).amounts, strict=True))
                 more = self.whole({at}) - chosen
                 if helps and self.order[at] in deficit.members and toll.take(self.others(more)):
-                    chosen |= more
+                    chosen = chosen | more
             if any(self._left(deficit, chosen)):
                 return None
         return chosen

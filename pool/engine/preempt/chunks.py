@@ -50,7 +50,8 @@ def chunks_of(case: Case, counting: Counting, without: set[int], rows: Ints, beg
     state = _begun(case, counting, begun, rows)
     have = count(case.fleet, counting.task, state)
     done = begin[:-1].copy()  # pairs of each row that earlier chunks took
-    found: list[tuple[Ints, ...]] = []
+    none = np.zeros(0, dtype=np.int64)
+    found: list[tuple[Ints, ...]] = [(none, none, none, none)]
     for now in range(int(step.max(initial=-1)) // block + 1):
         some = lines[step[pair] // block == now]
         free(state, some)

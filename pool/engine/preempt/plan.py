@@ -96,7 +96,7 @@ def _refusal(court: Court, barred: Barred | None, tried: bool) -> NoPlan:
     if barred is not None and barred.queue != ROOT:
         return NoPlan(asking.job.key, "barred", barred.queue, barred)
     over = next((key for key in court.shares.tree.path[asking.queue] if any(court.excess(key))), 0)
-    reason: Reason = "not_entitled" if over else "not_enough" if tried else "no_victims"
+    reason: Reason = "not_enough" if tried else "not_entitled" if over else "no_victims"
     return NoPlan(asking.job.key, reason, over)
 
 

@@ -18,7 +18,7 @@ from pool.engine.types import Placed
 def search(case: Case) -> set[int] | None:
     """Places in ``order`` of what must go, none of which could stay; None if all of it going would
     not let the job in."""
-    forced = case.forced(case.toll())
+    forced = case.forced(case.toll(), set())
     if forced is None or placed(case, set(range(len(case.order)))) is None:
         return None
     low, high = 0, len(case.order)

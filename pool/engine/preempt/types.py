@@ -128,8 +128,9 @@ Reason = Literal["fits", "never", "barred", "not_entitled", "no_victims", "not_e
 @dataclass(frozen=True, slots=True)
 class NoPlan:
     """Why nobody is evicted: it fits as things are; could never run; is barred by a limit that no
-    eviction may lift; would pass the entitlement of ``queue`` and none of lower priority can
-    make room; nobody may be evicted for it; evicting all who may be would not let it in."""
+    eviction may lift; would pass an entitlement, and has no lower priority beside it; nobody may
+    be evicted for it; evicting all who may be would not let it in (or no set of them was found that
+    may go together). ``queue``: whose entitlement or limit it is."""
 
     job_key: int
     reason: Reason

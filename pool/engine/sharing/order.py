@@ -74,10 +74,7 @@ class Order:
         served = _served(used, deserved)
         if served is not None:
             return (BELOW_QUOTA, 0, served, queue)
-        over = max(
-            max(0, u - d) * (1 << FINE) // max(c, 1)
-            for u, d, c in zip(used, deserved, self.shares.tree.capacity, strict=True)
-        )
+        over = _over(used, deserved, self.shares.tree.capacity)
         weight = self.shares.weights[queue]
         bucket = -self.shares.tree.specs[queue].bucket
         return (BY_WEIGHT, bucket, over // weight, queue) if weight else (WEIGHTLESS, bucket, over, queue)
@@ -95,7 +92,19 @@ class Order:
 def _served(used: Amounts, deserved: Amounts) -> int | None:
     """The largest of used over deserved, as a level, of the resources in which it is below; None
     if there is none, or if more than the deserved part is used of any."""
-    pairs = list(zip(used, deserved, strict=True))
-    if any(u > d for u, d in pairs):
-        return None
-    return max(((u << FINE) // d for u, d in pairs if u < d), default=None)
+    level = -1
+    for u, d in zip(used, deserved, strict=True):
+        if u > d:
+            return None
+        if u < d:
+            level = max(level, (u << FINE) // d)
+    return None if level < 0 else level
+
+
+def _over(used: Amounts, deserved: Amounts, capacity: Amounts) -> int:
+    """The dominant share of what is used beyond the deserved part, as a level."""
+    level = 0
+    for u, d, c in zip(used, deserved, capacity, strict=True):
+        if u > d:
+            level = max(level, ((u - d) << FINE) // (c or 1))
+    return level

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from django.db import DatabaseError, close_old_connections, connection, connections
+from django.db import DatabaseError, connection, connections
+
+from pool.nodes.services import Write
 
 P = ParamSpec("P")
 T = TypeVar("T")
 KEPT = 20_000
-WORTH_PAGES = 2000  # of 4 KiB; a shorter log is left to grow
 
 
 def summary(took: list[float]) -> dict[str, float]:
@@ -27,26 +28,20 @@ def summary(took: list[float]) -> dict[str, float]:
     }
 
 
-def checkpoint() -> bool:
-    """Moves SQLite's write-ahead log into the database. False: not SQLite.
-
-    First all that is there while others go on writing, then the little that they added, with the write lock held for
-    the two short waits for the disk: only a log that was moved wholly is begun anew, else it would grow for ever.
-    """
-    if connection.vendor != "sqlite":
-        return False
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        if cursor.fetchone()[1] < WORTH_PAGES:
-            return True
-        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        with connection.turn():  # type: ignore[attr-defined]
-            cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
-    return True
+def summary_of_writes(writes: list[Write]) -> dict[str, float]:
+    """The same, and the longest on a core, and less what they waited for one."""
+    return {
+        **summary([write.wall_ms for write in writes]),
+        "longest_cpu": round(max(write.cpu_ms for write in writes), 2),
+        "longest_but_for_core": round(max(write.wall_ms - write.waited_ms for write in writes), 2),
+    }
 
 
 class DatabaseThread:
-    """Runs functions one after the other. `timings` is what an operator (and the bench) reads."""
+    """Runs functions one after the other, on a connection of its own.
+
+    `timings` is what an operator (and the bench) reads.
+    """
 
     def __init__(self, name: str) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{name}")
@@ -68,7 +63,6 @@ class DatabaseThread:
         self._pool.shutdown(wait=True)
 
     def _call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        close_old_connections()
         self._leave_checkpoints_to_the_keeper()
         started = time.perf_counter()
         try:
@@ -77,7 +71,16 @@ class DatabaseThread:
             values = self._took[getattr(work, "__name__", "work")]
             if len(values) < KEPT:
                 values.append((time.perf_counter() - started) * 1000)
-            close_old_connections()
+            if connection.errors_occurred:
+                self._close_if_broken()
+
+    @staticmethod
+    def _close_if_broken() -> None:
+        """Whatever CONN_MAX_AGE says: to give it back to a pool after each call costs as much as the call."""
+        if connection.is_usable():
+            connection.errors_occurred = False
+        else:
+            connection.close()
 
     def _leave_checkpoints_to_the_keeper(self) -> None:
         if self._told is not connection.connection and connection.vendor == "sqlite":

@@ -15,7 +15,9 @@ from pool.nodes.services import flush_reports, lose_node, set_reachable, silent_
 from pool.nodes.services.life import Silent, known_proofs
 
 log = structlog.get_logger(__name__)
-BATCH = 48  # rows of one transaction, so that it stays short
+BATCH = 24  # rows of one transaction, so that it stays short
+# a thread that has just run for long is the first from whom the system takes the core away, in midst of a write
+PAUSE_S = 0.01
 
 
 class Life:
@@ -48,9 +50,12 @@ class Life:
 
     async def _flush(self, reported: Iterable[Connection]) -> None:
         now = asyncio.get_running_loop().time()
-        rows = [(c.last_report_at, c.node_id, c.session.number) for c in reported]
+        # neighbours together: half as many pages to write
+        by_node = sorted(reported, key=lambda connection: connection.node_id)
+        rows = [(c.last_report_at, c.node_id, c.session.number) for c in by_node]
         for first in range(0, len(rows), BATCH):
             await self._database.run(flush_reports, rows[first : first + BATCH])
+            await asyncio.sleep(PAUSE_S)
         self._flushed_at = now
 
     async def _mark_stale(self) -> None:

@@ -20,7 +20,7 @@ from pool.nodes.services import store_rollups
 
 log = structlog.get_logger(__name__)
 PERIOD_S = 60
-BATCH = 12  # rows of one transaction, so that it stays short
+BATCH = 4  # rows of one transaction, so that it stays short
 PAUSE_S = 0.05
 
 
@@ -92,7 +92,7 @@ class Measures:
 
 def _rows(sums: dict[int, Sum], starts_at: datetime) -> list[NodeRollup]:
     rows = []
-    for node_id, total in sums.items():
+    for node_id, total in sorted(sums.items()):
         payload = np.empty((len(total.totals), 5), "<u2")
         payload[:, :4] = np.rint(total.totals / total.samples)
         payload[:, 4] = total.samples

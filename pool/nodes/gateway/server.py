@@ -14,9 +14,10 @@ from pool.agent import protocol
 from pool.agent.protocol import LogPiece, ProtocolError, Report
 from pool.nodes.frames import run_frames
 from pool.nodes.gateway.connection import Connection, Hello, parse, read_hello, refuse
-from pool.nodes.gateway.database import DatabaseThread, checkpoint, summary
+from pool.nodes.gateway.database import DatabaseThread, summary, summary_of_writes
 from pool.nodes.gateway.delivery import Delivery
 from pool.nodes.gateway.doors import Doors
+from pool.nodes.gateway.keeper import checkpoint, warm
 from pool.nodes.gateway.life import Life
 from pool.nodes.gateway.live import Live
 from pool.nodes.gateway.logroom import Logroom
@@ -24,12 +25,13 @@ from pool.nodes.gateway.measures import Measures
 from pool.nodes.gateway.newsroom import Newsroom
 from pool.nodes.gateway.reconciler import Reconciler
 from pool.nodes.options import GatewayOptions
-from pool.nodes.services import Knock, close_session, take_times
+from pool.nodes.services import Knock, close_session, take_writes
 
 log = structlog.get_logger(__name__)
 ROUND_S = 1.0
 STATS_S = 60.0
-CHECKPOINT_S = 10.0
+TELL_S = 0.1
+CHECKPOINT_S, CHECKPOINT_WARMS = 10.0, 5
 
 
 class Gateway:
@@ -42,6 +44,7 @@ class Gateway:
         self.port = options.port
         self._stop = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
+        self._news_of: set[str] = set()  # jobs whose pages want to know
         # lines to the database: ends of work must not wait behind output, nor joins hold up either
         self.urgent, self.bulk, self.doors, self.keeper = map(DatabaseThread, ("urgent", "bulk", "doors", "keeper"))
         self.live = Live(valkey_url)
@@ -70,8 +73,7 @@ class Gateway:
                 await self._stop.wait()
                 server.close()
                 self.entrance.close()
-                for work in works:
-                    work.cancel()
+                await _end(works)
         finally:
             await self._shut(server)
 
@@ -197,9 +199,10 @@ class Gateway:
             self.delivery.wake(node_ids)
 
     async def _keep_log_short(self) -> None:
-        """In a thread where nobody waits for it: otherwise some commit of ours would pay for it."""
         while await self.keeper.run(checkpoint):
-            await asyncio.sleep(CHECKPOINT_S)
+            for _ in range(CHECKPOINT_WARMS):
+                await self.keeper.run(warm)
+                await asyncio.sleep(CHECKPOINT_S / CHECKPOINT_WARMS)
 
     async def _tell_stats(self) -> None:
         while True:
@@ -210,10 +213,28 @@ class Gateway:
         """One line with how long the database took since the last such line, in milliseconds."""
         threads = (self.urgent, self.bulk, self.doors)
         waited = {name: summary(took) for thread in threads for name, took in thread.timings().items()}
-        held = {name: summary(values) for name, values in take_times().items()}
+        held = {name: summary_of_writes(writes) for name, writes in take_writes().items()}
         log.info("gateway_stats", nodes=len(self.connections), asked=asked, calls_ms=waited, writes_ms=held)
 
     def _tell_job(self, job: str) -> None:
-        task = asyncio.create_task(self.live.tell_job(job))
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        """A little later, once for all that happens to it meanwhile: start, confirmation and first output are one."""
+        if not self._news_of:
+            task = asyncio.create_task(self._tell_jobs())
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+        self._news_of.add(job)
+
+    async def _tell_jobs(self) -> None:
+        await asyncio.sleep(TELL_S)
+        jobs, self._news_of = self._news_of, set()
+        for job in jobs:
+            await self.live.tell_job(job)
+
+
+async def _end(works: list[asyncio.Task[None]]) -> None:
+    """The client of Valkey swallows a cancellation that comes while it connects: whoever goes on is told again."""
+    going = set(works)
+    while going:
+        for work in going:
+            work.cancel()
+        _, going = await asyncio.wait(going, timeout=1.0)

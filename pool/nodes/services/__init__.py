@@ -16,7 +16,7 @@ from pool.nodes.services.sessions import (
     open_sessions,
     set_reachable,
 )
-from pool.nodes.services.short import take_times
+from pool.nodes.services.short import Write, take_writes, while_log_is_moved
 
 __all__ = [
     "Knock",
@@ -25,6 +25,7 @@ __all__ = [
     "Refusal",
     "Session",
     "StaleSession",
+    "Write",
     "WrongNode",
     "apply_news",
     "close_session",
@@ -46,5 +47,6 @@ __all__ = [
     "silent_nodes",
     "stale_nodes",
     "store_rollups",
-    "take_times",
+    "take_writes",
+    "while_log_is_moved",
 ]

@@ -84,10 +84,10 @@ class LogBook:
         if replica in self._tails:
             self._tails.move_to_end(replica)
             return self._tails[replica]
-        row = sql.first(_SELECT, replica)
-        if row is None:
+        rows = sql.fetch(_SELECT, replica)
+        if not rows:
             return None
-        tail = self._tails[replica] = _load(*row)
+        tail = self._tails[replica] = _tail_of(rows)
         if len(self._tails) > REMEMBERED:
             self._tails.popitem(last=False)
         return tail
@@ -114,16 +114,16 @@ class LogBook:
 
 _INSERT = 'INSERT INTO nodes_logchunk (replica_id, stream, "offset", data, at) VALUES {rows} ON CONFLICT DO NOTHING'
 _SELECT = (
-    "SELECT r.id, r.node_id, j.public_id FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
-    " WHERE r.public_id = %s"
+    'SELECT r.id, r.node_id, j.public_id, c.stream, MAX(c."offset" + LENGTH(c.data)), SUM(LENGTH(c.data)), COUNT(c.id)'
+    " FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
+    " LEFT JOIN nodes_logchunk c ON c.replica_id = r.id"
+    " WHERE r.public_id = %s GROUP BY r.id, r.node_id, j.public_id, c.stream"
 )
 
 
-def _load(replica_id: int, node_id: int, job: str) -> Tail:
-    rows = sql.fetch(
-        'SELECT stream, MAX("offset" + LENGTH(data)), SUM(LENGTH(data)), COUNT(*) FROM nodes_logchunk'
-        " WHERE replica_id = %s GROUP BY stream",
-        replica_id,
-    )
-    size = max(sum(size for *_, size, _ in rows), SMALLEST * sum(count for *_, count in rows))
-    return Tail(replica_id, node_id, job, {stream: end for stream, end, *_ in rows}, size)
+def _tail_of(rows: list[tuple[Any, ...]]) -> Tail:
+    """A row a stream; one without a stream where nothing is stored."""
+    replica_id, node_id, job, *_ = rows[0]
+    streams = [(stream, end, size, count) for *_, stream, end, size, count in rows if stream is not None]
+    size = max(sum(size for *_, size, _ in streams), SMALLEST * sum(count for *_, count in streams))
+    return Tail(replica_id, node_id, job, {stream: end for stream, end, *_ in streams}, size)

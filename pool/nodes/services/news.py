@@ -1,17 +1,16 @@
 """What agents tell of replicas, handed to the scheduling room under the fence of the session."""
 
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 
 from console.common import clock, sql
 from console.common.errors import NotAllowed
 from pool.inventory.services import lock_nodes
-from pool.nodes.services.sessions import ask_session, check_session
+from pool.nodes.services.sessions import ask_sessions, check_sessions
 from pool.scheduling import services as scheduling
 from pool.scheduling.models import NodeCommand
 
@@ -45,16 +44,21 @@ def apply_news(batch: list[News]) -> set[str]:
     Raises StaleSession, WrongNode.
     """
     names = {news.message["replica"] for news in batch if news.message["type"] != "ack"}
+    kinds = {kind: [news for news in batch if news.message["type"] == kind] for kind in ("started", "ack", "exited")}
     with transaction.atomic():
         with sql.together():
-            sessions = sorted({(news.node_id, news.session) for news in batch})
-            held = [ask_session(node_id, session) for node_id, session in sessions]
-            _lock([news for news in batch if news.message["type"] == "exited"])
+            held = ask_sessions({news.node_id for news in batch})
+            _lock(kinds["exited"])
             asked = scheduling.ask_members(names) if names else None
-        for session in held:
-            check_session(session)
+        check_sessions(held, {(news.node_id, news.session) for news in batch})
         members = scheduling.members_of(asked) if asked else {}
-        jobs = {_APPLY[news.message["type"]](news, members) for news in batch}
+        with sql.together():
+            jobs = {_started(news, members) for news in kinds["started"]}
+            known = [(news, _ask_done(news)) for news in kinds["ack"]]
+        jobs |= {_exited(news, members) for news in kinds["exited"]}
+        for news, done in known:
+            if not done.rows():
+                _check_ack(news)
     return jobs - {""}
 
 
@@ -72,7 +76,7 @@ def _exited(news: News, members: Members) -> str:
         return ""
     code = news.message["exit_code"]
     detail = news.message["detail"] or describe(code)
-    scheduling.end_member(member, news.received_at, _age_us(news), code, detail, _result(news))
+    scheduling.end_member(member, news.received_at, _age_us(news), code, detail, _result(news), locked=True)
     return member.job
 
 
@@ -90,17 +94,17 @@ def _lock(exited: list[News]) -> None:
         lock_nodes(nodes)
 
 
-def _ack(news: News, _members: Members) -> str:
+def _ask_done(news: News) -> sql.Asked:
     command, ok, detail = news.message["command"], news.message["ok"], news.message["detail"]
-    if scheduling.command_done(command, ok, detail, clock.now(), node_id=news.node_id):
-        return ""
+    return scheduling.ask_done(command, ok, detail, clock.now(), node_id=news.node_id)
+
+
+def _check_ack(news: News) -> None:
+    """It was known, or its job was deleted, or: raises WrongNode."""
+    command = news.message["command"]
     row = sql.first("SELECT node_id FROM scheduling_nodecommand WHERE public_id = %s", command)
     if row is not None and row[0] != news.node_id:
         raise WrongNode(f"command {command} is for another node")
-    return ""  # it was known, or its job was deleted
-
-
-_APPLY: Final[dict[str, Callable[[News, Members], str]]] = {"started": _started, "exited": _exited, "ack": _ack}
 
 
 def _member_of(news: News, members: Members) -> scheduling.Member | None:

@@ -1,6 +1,6 @@
 """Sessions of agents: each connection raises the number, and news of an older one is refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -88,19 +88,19 @@ def close_session(node_id: int, session: int, last_report_at: datetime) -> None:
 
 def hold_session(node_id: int, session: int) -> None:
     """Keeps the session from being replaced until the present transaction ends. Raises StaleSession."""
-    check_session(ask_session(node_id, session))
+    check_sessions(ask_sessions([node_id]), {(node_id, session)})
 
 
-def ask_session(node_id: int, session: int) -> sql.Asked:
-    """For `check_session`. An UPDATE that changes nothing: it locks the row on PostgreSQL, and SQLite has one
-    writer anyway."""
-    statement = "UPDATE nodes_agent SET session = session WHERE node_id = %s AND session = %s RETURNING node_id"
-    return sql.ask(statement, node_id, session)
+def ask_sessions(node_ids: Collection[int]) -> sql.Asked:
+    """For `check_sessions`. Locks their rows on PostgreSQL; SQLite has one writer anyway."""
+    these, keys = sql.among("node_id", sorted(node_ids))
+    lock = " ORDER BY node_id FOR NO KEY UPDATE" if connection.vendor == "postgresql" else ""
+    return sql.ask(f"SELECT node_id, session FROM nodes_agent WHERE {these}{lock}", *keys)  # noqa: S608
 
 
-def check_session(asked: sql.Asked) -> None:
-    """Raises StaleSession."""
-    if not asked.rows():
+def check_sessions(asked: sql.Asked, said: Set[tuple[int, int]]) -> None:
+    """Of (node, session). Raises StaleSession."""
+    if not said <= set(asked.rows()):
         raise StaleSession("a newer connection of this node has taken over")
 
 

@@ -17,6 +17,8 @@ from pool.scheduling.telling import decided_by
 FILTERS: dict[str, str | Promise] = {
     "schedulable": gettext_lazy("cordoned, draining, faulty or out of reach"),
     "model": gettext_lazy("another model than those allowed"),
+    "vendor": gettext_lazy("of another vendor than those allowed, or not among those ranked"),
+    "selector": gettext_lazy("its labels do not meet the conditions"),
     "mig_mode": gettext_lazy("in MIG mode, where only slices run; or out of it, where none do"),
     "isolation": gettext_lazy("in another use, or cannot be cut as asked"),
     "mig_profile": gettext_lazy("no free place for this MIG profile"),
@@ -25,7 +27,9 @@ FILTERS: dict[str, str | Promise] = {
     "trust": gettext_lazy("shared with tenants outside the trust group"),
     "node_cpu": gettext_lazy("its node has too little CPU free"),
     "node_memory": gettext_lazy("its node has too little memory free"),
+    "affinity": gettext_lazy("too near work to keep away from, or not near its like"),
     "node_devices": gettext_lazy("its node has too few such devices"),
+    "topology": gettext_lazy("would do, but not enough of them in one domain of the topology"),
     "gang": gettext_lazy("would do, but not enough of them for the whole gang"),
 }
 FIELDS: dict[str, str | Promise] = {
@@ -36,6 +40,12 @@ FIELDS: dict[str, str | Promise] = {
     "devices": gettext_lazy("devices per replica"),
     "min_member": gettext_lazy("replicas that must start together"),
     "models": gettext_lazy("allowed models"),
+    "vendors": gettext_lazy("allowed vendors"),
+    "preference": gettext_lazy("models and vendors by rank"),
+    "gpu_selector": gettext_lazy("conditions on labels"),
+    "gpu_cores_percent": gettext_lazy("compute per device, in percent"),
+    "affinity": gettext_lazy("neighbours wanted or kept away"),
+    "required_topology_level": gettext_lazy("topology level that must hold the job"),
     "mig_profile": gettext_lazy("MIG profile"),
     "isolation": gettext_lazy("isolation"),
 }

@@ -1,7 +1,7 @@
 """Every write of this room, one function an action."""
 
 from pool.scheduling.dry_run import dry_run
-from pool.scheduling.services.commands import claim_commands, command_done
+from pool.scheduling.services.commands import ask_done, claim_commands, command_done
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
 from pool.scheduling.services.gangs import lock_gangs
 from pool.scheduling.services.lifecycle import end_member, replica_ended, replica_started, replicas_lost, start_member
@@ -14,6 +14,7 @@ from pool.scheduling.services.submit import submit_job
 __all__ = [
     "Member",
     "QueueLimits",
+    "ask_done",
     "ask_members",
     "cancel_job",
     "claim_commands",

@@ -25,21 +25,20 @@ def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: in
     while its replica still waits for it.
     """
     nodes = list(node_ids)
-    ids = [pk for (pk,) in sql.fetch(_DUE.format(nodes=sql.marks(nodes)), now, *nodes, limit)] if nodes else []
-    if not ids:
+    if not nodes:
         return []
-    claimed = _CLAIM(claim, now + RESEND_AFTER, now, now, *ids, marks=sql.marks(ids))
+    here, keys = sql.among("d.node_id", nodes)
+    claimed = _CLAIM(claim, now + RESEND_AFTER, now, now, now, *keys, limit, here=here)
     return sorted((command for (command,) in claimed), key=lambda command: int(command.pk))
 
 
-_DUE = (
-    "SELECT c.id FROM scheduling_nodecommand c JOIN scheduling_replica r ON r.id = c.replica_id"
-    " WHERE c.state IN ('pending', 'sent') AND (c.state = 'pending' OR c.claim_until <= %s)"
-    " AND (c.kind = 'stop' OR r.state = 'assigned') AND c.node_id IN ({nodes}) ORDER BY c.id LIMIT %s"
-)
 _CLAIM = sql.Reader(
     "SET state = 'sent', claim = %s, claim_until = %s, sent_at = %s, sends = sends + 1"
-    " WHERE (c.state = 'pending' OR c.state = 'sent' AND c.claim_until <= %s) AND c.id IN ({marks})",
+    # once more: another gateway may have claimed it since it was found
+    " WHERE (c.state = 'pending' OR c.state = 'sent' AND c.claim_until <= %s) AND c.id IN"
+    " (SELECT d.id FROM scheduling_nodecommand d JOIN scheduling_replica r ON r.id = d.replica_id"
+    " WHERE d.state IN ('pending', 'sent') AND (d.state = 'pending' OR d.claim_until <= %s)"
+    " AND (d.kind = 'stop' OR r.state = 'assigned') AND {here} ORDER BY d.id LIMIT %s)",
     change=True,
     c=NodeCommand,
 )
@@ -47,16 +46,19 @@ _CLAIM = sql.Reader(
 
 def command_done(public_id: str, ok: bool, detail: str, now: datetime, node_id: int | None = None) -> bool:
     """The agent confirmed. False when that was known already, or where the command is not of `node_id`, if given."""
-    return bool(
-        sql.execute(
-            "UPDATE scheduling_nodecommand SET state = %s, done_at = %s, detail = %s"
-            " WHERE public_id = %s AND state IN ('pending', 'sent')" + (" AND node_id = %s" if node_id else ""),
-            str(_State.DONE if ok else _State.FAILED),
-            now,
-            detail[:300],
-            public_id,
-            *([node_id] if node_id else []),
-        )
+    return bool(ask_done(public_id, ok, detail, now, node_id).rows())
+
+
+def ask_done(public_id: str, ok: bool, detail: str, now: datetime, node_id: int | None = None) -> sql.Asked:
+    """The same, not waited for: a row if it was news."""
+    return sql.ask(
+        "UPDATE scheduling_nodecommand SET state = %s, done_at = %s, detail = %s WHERE public_id = %s"
+        " AND state IN ('pending', 'sent')" + (" AND node_id = %s" if node_id else "") + " RETURNING id",
+        str(_State.DONE if ok else _State.FAILED),
+        now,
+        detail[:300],
+        public_id,
+        *([node_id] if node_id else []),
     )
 
 
@@ -74,11 +76,11 @@ def close_commands(replica_ids: Iterable[int], ran: Iterable[int]) -> None:
 
     News of an end may overtake the confirmation of the start: those of `ran` had a process, so it was carried out.
     """
-    ids, carried_out = list(replica_ids), list(ran)
-    done = f"kind = 'start' AND state = 'sent' AND replica_id IN ({sql.marks(carried_out)})" if carried_out else "1 = 0"
+    of_them, ids = sql.among("replica_id", list(replica_ids))
+    carried_out, ran_ids = sql.among("replica_id", list(ran))
     sql.execute(
-        f"UPDATE scheduling_nodecommand SET state = CASE WHEN {done} THEN 'done' ELSE 'obsolete' END"
-        f" WHERE state IN ('pending', 'sent') AND replica_id IN ({sql.marks(ids)})",
-        *carried_out,
+        f"UPDATE scheduling_nodecommand SET state = CASE WHEN kind = 'start' AND state = 'sent' AND {carried_out}"
+        f" THEN 'done' ELSE 'obsolete' END WHERE state IN ('pending', 'sent') AND {of_them}",
+        *ran_ids,
         *ids,
     )

@@ -8,7 +8,7 @@ from console.audit import services as audit
 from console.common import sql
 from console.common.actor import system
 from pool.scheduling.models import Replica, ReplicaState
-from pool.scheduling.services.events import note
+from pool.scheduling.services.events import note, note_where
 from pool.scheduling.services.release import Member, ask_members, end_replicas, lock_attempt, members_of
 from pool.scheduling.states import REPLICA_FINAL
 
@@ -25,30 +25,49 @@ def replica_started(public_id: str, *, received_at: datetime, age_us: int = 0) -
     """The process runs since `age_us` microseconds (by the node's monotonic clock). False: old news."""
     with transaction.atomic():
         member = members_of(ask_members([public_id])).get(public_id)
-        return member is not None and start_member(member, received_at, age_us)
-
-
-def start_member(member: Member, received_at: datetime, age_us: int) -> bool:
-    """`replica_started` within a transaction, of a replica that has been read. Job: starting -> running once every
-    replica of the attempt runs; the maximum duration counts from there."""
-    at = _true_time(received_at, age_us, member.assigned_at)
-    with sql.together():
-        moved = sql.ask(
-            "UPDATE scheduling_replica SET state = 'running', started_at = %s"
-            " WHERE id = %s AND state = 'assigned' RETURNING id",
-            at,
-            member.pk,
-        )
-        lock_attempt(member.attempt_id)
-        waiting = sql.ask(
-            "SELECT id FROM scheduling_replica WHERE attempt_id = %s AND state = 'assigned' LIMIT 1", member.attempt_id
-        )
-        if not moved.rows():
+        if member is None:
             return False
+        with sql.together():
+            moved = start_member(member, received_at, age_us)
+        return bool(moved.rows())
+
+
+def start_member(member: Member, received_at: datetime, age_us: int) -> sql.Asked:
+    """`replica_started` within a transaction and `together`, of a replica that has been read: a row if it moved.
+
+    Job: starting -> running once every replica of the attempt runs; the maximum duration counts from there. Nothing
+    here needs the answer of what went before, so nothing is waited for.
+    """
+    at = _true_time(received_at, age_us, member.assigned_at)
+    moved = sql.ask(
+        "UPDATE scheduling_replica SET state = 'running', started_at = %s"
+        " WHERE id = %s AND state = 'assigned' RETURNING id",
+        at,
+        member.pk,
+    )
+    if not member.alone:
+        lock_attempt(member.attempt_id)
+    deadline_at = at + member.max_duration if member.max_duration else None
+    sql.execute(_JOB_RUNS, at, deadline_at, member.job_id, member.attempt_id, member.pk)
+    note_where(_JUST_RAN, [member.attempt_id, at], member.job_id, at, "started", attempt=member.attempt)
+    sql.execute(_ATTEMPT_RUNS, at, member.attempt_id, at)
+    if member.state == ReplicaState.ASSIGNED:
         member.state, member.started_at = ReplicaState.RUNNING, at
-        if not waiting.rows():
-            _job_runs(member, at)
-    return True
+    return moved
+
+
+# late news of an earlier attempt must not do it: its replica is not running
+_JOB_RUNS = (
+    "UPDATE scheduling_job SET state = 'running', started_at = %s, deadline_at = %s WHERE id = %s"
+    " AND state = 'starting' AND NOT EXISTS (SELECT 1 FROM scheduling_replica r WHERE r.attempt_id = %s"
+    " AND (r.state = 'assigned' OR r.id = %s AND r.state <> 'running'))"
+)
+# by that statement, and not noted yet
+_JUST_RAN = (
+    "scheduling_attempt.id = %s AND scheduling_attempt.started_at IS NULL AND EXISTS (SELECT 1 FROM scheduling_job j"
+    " WHERE j.id = scheduling_attempt.job_id AND j.state = 'running' AND j.started_at = %s)"
+)
+_ATTEMPT_RUNS = f"UPDATE scheduling_attempt SET started_at = %s WHERE {_JUST_RAN}"  # noqa: S608
 
 
 def replica_ended(
@@ -71,13 +90,19 @@ def replica_ended(
 
 
 def end_member(
-    member: Member, received_at: datetime, age_us: int, exit_code: int | None, detail: str, result: str
+    member: Member,
+    received_at: datetime,
+    age_us: int,
+    exit_code: int | None,
+    detail: str,
+    result: str,
+    locked: bool = False,
 ) -> bool:
-    """`replica_ended` within a transaction, of a replica that has been read."""
+    """`replica_ended` within a transaction, of a replica that has been read. `locked`: it holds the nodes already."""
     if member.state in REPLICA_FINAL:
         return False
     at = _true_time(received_at, age_us, member.started_at or member.assigned_at)
-    return bool(end_replicas([member], _RESULTS[result], at, received_at, detail, exit_code))
+    return bool(end_replicas([member], _RESULTS[result], at, received_at, detail, exit_code, locked))
 
 
 def replicas_lost(node_id: int, *, last_proof_at: datetime, now: datetime, reason: str) -> int:
@@ -97,16 +122,3 @@ def replicas_lost(node_id: int, *, last_proof_at: datetime, now: datetime, reaso
 def _true_time(received_at: datetime, age_us: int, floor: datetime) -> datetime:
     """When it happened, by the server's clock: receive time less the age that the node measured."""
     return max(floor, received_at - timedelta(microseconds=max(0, age_us)))
-
-
-def _job_runs(member: Member, at: datetime) -> None:
-    moved = sql.ask(
-        "UPDATE scheduling_job SET state = 'running', started_at = %s, deadline_at = %s"
-        " WHERE id = %s AND state = 'starting' RETURNING id",
-        at,
-        at + member.max_duration if member.max_duration else None,
-        member.job_id,
-    )
-    if moved.rows():
-        sql.execute("UPDATE scheduling_attempt SET started_at = %s WHERE id = %s", at, member.attempt_id)
-        note(member.job_id, at, "started", attempt=member.attempt)

@@ -37,6 +37,7 @@ class Member:
     job: str = ""
     attempt: int = 0
     max_duration: timedelta | None = None
+    alone: bool = False  # the only replica of its attempt, so that no other news concerns it
 
     @classmethod
     def of(cls, replica: Replica) -> "Member":
@@ -54,11 +55,15 @@ class Member:
 
 def ask_members(public_ids: Collection[str]) -> sql.Asked:
     """For `members_of`."""
+    wanted: list[Any] = list(public_ids)
+    named, names = sql.among("r.public_id", wanted)
     return sql.ask(
         "SELECT r.id, r.public_id, r.node_id, r.attempt_id, r.job_id, r.state, r.assigned_at, r.started_at,"
-        " j.public_id, a.number, j.max_duration FROM scheduling_replica r JOIN scheduling_job j ON j.id = r.job_id"
-        f" JOIN scheduling_attempt a ON a.id = r.attempt_id WHERE r.public_id IN ({sql.marks(public_ids)})",
-        *public_ids,
+        " j.public_id, a.number, j.max_duration, NOT EXISTS (SELECT 1 FROM scheduling_replica o"
+        " WHERE o.attempt_id = r.attempt_id AND o.id <> r.id) FROM scheduling_replica r"
+        " JOIN scheduling_job j ON j.id = r.job_id"
+        f" JOIN scheduling_attempt a ON a.id = r.attempt_id WHERE {named}",
+        *names,
     )
 
 
@@ -82,25 +87,29 @@ def end_replicas(
     now: datetime,
     detail: str,
     exit_code: int | None = None,
+    locked: bool = False,
 ) -> list[Member]:
-    """Live -> final for these replicas of one job: capacity is free, intervals close at the true end.
+    """Live -> final for these replicas of one attempt: capacity is free, intervals close at the true end.
 
-    Returns those that this call ended; a replica that has ended before is left alone. In a transaction.
+    Returns those that this call ended; a replica that has ended before is left alone: then nothing of it is open, and
+    the rest finds nothing to change. In a transaction. `locked`: it holds the nodes already.
     """
+    if not replicas:
+        return []
+    ids, attempt = [replica.pk for replica in replicas], replicas[0].attempt_id
     with sql.together():
-        _lock(replicas, state)
+        if not locked:
+            _lock(replicas, state)
         told = [_end(replica, state, ended_at, detail, exit_code) for replica in replicas]
-        ended = [replica for replica, moved in zip(replicas, told, strict=True) if moved.rows()]
-        if not ended:
-            return []
-        _free([replica.pk for replica in ended], state, ended_at, now)
-        close_commands(
-            [replica.pk for replica in ended],
-            [replica.pk for replica in ended if replica.started_at or exit_code is not None],
-        )
-        lock_attempt(ended[0].attempt_id)
-        states = sql.ask("SELECT state FROM scheduling_replica WHERE attempt_id = %s", ended[0].attempt_id)
-        course = sql.ask(_COURSE, ended[0].attempt_id)
+        _free(ids, state, ended_at, now)
+        close_commands(ids, [replica.pk for replica in replicas if replica.started_at or exit_code is not None])
+        if not replicas[0].alone:
+            lock_attempt(attempt)
+        states = sql.ask("SELECT state FROM scheduling_replica WHERE attempt_id = %s", attempt)
+        course = sql.ask(_COURSE, attempt)
+    ended = [replica for replica, moved in zip(replicas, told, strict=True) if moved.rows()]
+    if not ended:
+        return []
     wake.scheduler(node_ids=[replica.node_id for replica in ended])
     for replica in ended:
         replica.state = state
@@ -131,21 +140,21 @@ def _end(replica: Member, state: ReplicaState, at: datetime, detail: str, exit_c
 
 def _free(ids: list[int], state: ReplicaState, ended_at: datetime, now: datetime) -> None:
     at_end = "MAX(started_at, %s)" if connection.vendor == "sqlite" else "GREATEST(started_at, %s)"
+    of_them, keys = sql.among("replica_id", ids)
     sql.execute(
         # the start is the floor: a wrong age can shorten a bill to nothing, never below
         f"UPDATE scheduling_interval SET ended_at = {at_end}, end_reason = %s, closed_at = %s"
         " WHERE ended_at IS NULL AND allocation_id IN"
-        f" (SELECT id FROM scheduling_allocation WHERE replica_id IN ({sql.marks(ids)}))",
+        f" (SELECT id FROM scheduling_allocation WHERE {of_them})",
         ended_at,
         str(state),
         now,
-        *ids,
+        *keys,
     )
     sql.execute(
-        "UPDATE scheduling_allocation SET released_at = %s"
-        f" WHERE released_at IS NULL AND replica_id IN ({sql.marks(ids)})",
+        f"UPDATE scheduling_allocation SET released_at = %s WHERE released_at IS NULL AND {of_them}",
         now,
-        *ids,
+        *keys,
     )
 
 

@@ -13,6 +13,7 @@ from tests.engine.preempt.random_worlds import start_some, world_of
 from tests.engine.preempt.world import World
 from tests.engine.sharing import make as sharing
 from tests.reference import preempt as reference
+from tests.reference.examples import examples
 
 CARD = 1_000_000
 
@@ -86,13 +87,13 @@ def compare(seed: int, deep: bool) -> None:
         assert isinstance(found, Plan)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_flat(seed: int) -> None:
     compare(seed, deep=False)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_deep(seed: int) -> None:
     compare(seed, deep=True)

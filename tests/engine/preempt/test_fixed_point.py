@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pool.engine.preempt.units import unprotected
 from tests.engine.preempt.random_worlds import start_some, world_of
 from tests.engine.preempt.world import World
+from tests.reference.examples import examples
 
 
 def potential(world: World) -> list[int]:
@@ -44,13 +45,13 @@ def run(seed: int, deep: bool) -> None:
         raise AssertionError((seed, world.log))
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_flat(seed: int) -> None:
     run(seed, deep=False)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_deep(seed: int) -> None:
     run(seed, deep=True)

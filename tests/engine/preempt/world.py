@@ -47,8 +47,7 @@ class World:
     def shares(self) -> Entitlements:
         demand: dict[int, Amounts] = {}
         for key, work in self.work.items():
-            amounts = self.roster.jobs[key].amounts if key in self.roster.jobs else self.amounts(key)
-            demand[work.queue] = plus(demand.get(work.queue, (0, 0, 0, 0)), amounts)
+            demand[work.queue] = plus(demand.get(work.queue, (0, 0, 0, 0)), self.amounts(key, whole=True))
         return entitlements(self.tree, demand)
 
     def asking(self, key: int) -> Asking:

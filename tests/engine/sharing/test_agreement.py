@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from math import floor
 
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pool.engine.sharing import Tree, entitlements
 from tests.engine.sharing import make
 from tests.reference import sharing as reference
+from tests.reference.examples import examples
 
 
 def compare(tree: Tree, demand: dict[int, make.Amounts], tolerance: int) -> None:
@@ -24,14 +25,14 @@ def compare(tree: Tree, demand: dict[int, make.Amounts], tolerance: int) -> None
             assert all(abs(part) <= (0 if whole else tolerance) for part in off), (key, kind, exact, got)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.data())
 def test_one_level(data: st.DataObject) -> None:
     tree = data.draw(make.trees(flat=True))
     compare(tree, data.draw(make.demands(tree)), tolerance=8)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.data())
 def test_deep_trees(data: st.DataObject) -> None:
     """Whole shares are met to the unit; others lose less than a unit a level and queue."""

@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
 
 async def _serve(*, frames: bool) -> None:
-    sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
+    sys.setswitchinterval(0.0002)  # a thread that holds the database's lock gets its turn soon
     memory.settle()
     gateway = Gateway(from_settings(), settings.REDIS_URL, frames=frames)
     for number in (signal.SIGTERM, signal.SIGINT):
