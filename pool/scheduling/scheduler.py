@@ -15,6 +15,7 @@ from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
 from pool.engine.types import Hold, Placed, Policy
+from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of
 from pool.scheduling.mirror import FleetMirror, Held
@@ -30,6 +31,7 @@ BATCH = 256  # decisions a commit, at most
 FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first job does not wait for the last
 LATER_S = 0.1  # the later ones share more
 RESYNC_S = 600.0
+TELL_S = 1.0
 PART = 8  # nodes that a sweep reads before it looks up: about three milliseconds
 _QUICK = Policy(explain=False)
 
@@ -45,6 +47,8 @@ class Scheduler:
         self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
         self.batch = BATCH
         self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
+        self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
+        self._told_at = 0.0
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -92,6 +96,7 @@ class Scheduler:
 
     def run_pass(self, candidates: Iterable[Waiting]) -> None:
         """Decide on each candidate once, committing as batches fill."""
+        self._told_at = time.monotonic()
         usage = self._usage()
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         began, span = time.perf_counter(), FIRST_S
@@ -111,6 +116,7 @@ class Scheduler:
                 batch, began, span = [], time.perf_counter(), LATER_S
         self._commit(batch)
         self._settle()
+        self._tell()
 
     def explain(self, most: int = 4) -> None:
         """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
@@ -198,11 +204,19 @@ class Scheduler:
         if not self._guarded(batch, placement.finish):
             return
         done = placement.done
+        self._started |= done.versions.keys()
+        if time.monotonic() > self._told_at + TELL_S:
+            self._tell()
         self.batch = BATCH
         self._forget([pair for pair in batch if pair[0].job.pk not in done.job_ids])
         self._learn(batch, done)
         for choice, _ in batch:
             self.waiting.drop(choice.job.pk)
+
+    def _tell(self) -> None:
+        """Starting what was placed needs the cores that placing needs: in a long pass it waits, but not for long."""
+        wake.gateways(self._started)
+        self._started, self._told_at = set(), time.monotonic()
 
     def _guarded(self, batch: list[tuple[Choice, tuple[Hold, ...]]], step: Callable[[], None]) -> bool:
         """Runs a step of this batch's placement; whether it went well. What was not stored is not held in memory."""

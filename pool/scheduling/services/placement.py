@@ -17,7 +17,6 @@ from console.common import bulk, lease, sql
 from console.common.actor import system
 from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused, ScoreParts
-from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
 from pool.scheduling.models import Allocation, Attempt, Decision, Interval, JobEvent, NodeCommand, Replica
@@ -54,23 +53,13 @@ class Fenced(Conflict):
     code = "fenced"
 
 
-def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> Committed:
-    """All placements of `choices` in one transaction; jobs that are no longer waiting are left out.
-
-    Raises Fenced when the epoch is no longer current, and IntegrityError when the database refuses a double use:
-    then nothing at all was written.
-    """
-    placement = Placement(choices, facts, lease_name, epoch, now)
-    placement.send()
-    placement.finish()
-    return placement.done
-
-
 class Placement:
-    """`commit_placements` in steps: between `send` and `finish` the database works, and the caller may think.
+    """Placements of waiting jobs in one transaction; jobs that no longer wait are left out.
 
-    Made before the transaction: whoever holds locks must not be thinking. Between the two nothing else may be asked of
-    the database.
+    In steps: its rows are made before the transaction, since whoever holds locks must not be thinking; between `send`
+    and `finish` the database works and the caller may think, but ask nothing of the database. Both raise
+    IntegrityError when the database refuses a double use, `finish` Fenced when the epoch is no longer current: then
+    nothing at all was written. Whoever calls wakes the gateways (pool/scheduling/wake.py).
     """
 
     def __init__(self, choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> None:
@@ -91,7 +80,6 @@ class Placement:
                 entries = audit.Chain().link(_SCHEDULER, [_audit_entry(choice) for choice in self._choices])
                 groups = _groups(rows)
                 bulk.insert(*groups, entries, keys=bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK))
-                wake.gateways(nodes)
                 commit()
                 self._open = stack.pop_all()
         except sql.Mismatch:
