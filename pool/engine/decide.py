@@ -15,7 +15,7 @@ from pool.engine.funnel import funnel
 from pool.engine.rooms import rooms_of
 from pool.engine.search_order import level_counts
 from pool.engine.trying import try_place
-from pool.engine.types import DEFAULT, JobRequest, Placed, Policy, Refused
+from pool.engine.types import DEFAULT, FilterCount, JobRequest, Placed, Policy, Refused, ReplicaRequest
 from pool.engine.validate import could_never
 
 
@@ -24,18 +24,28 @@ def decide(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Placed | 
     outcome = try_place(fleet, job, policy)
     if isinstance(outcome, Placed):
         return outcome
-    trust = fleet.trust_number(job.tenant, job.trust_group)
     rooms = rooms_of(fleet, job, policy) if job.required_topology_level else None
     return Refused(
         job_key=job.key,
-        failed=funnel(
-            fleet,
-            compile_class(fleet, outcome.request, trust),
-            neighbours.allowed(fleet, job) if neighbours.concerned(fleet, job) else None,
-            scattered=rooms is not None and rooms.short_role() is None,
-        ),
+        failed=_failed(fleet, job, outcome.request, rooms is not None and rooms.short_role() is None),
         changes=smallest_changes(fleet, job, outcome, policy) if policy.explain else (),
         never=could_never(fleet, job, policy),
         role=outcome.name,
         levels=level_counts(rooms) if rooms is not None else (),
     )
+
+
+def _failed(fleet: Fleet, job: JobRequest, request: ReplicaRequest, scattered: bool) -> tuple[FilterCount, ...]:
+    """The funnel. A full pool refuses the same requests again and again while nothing changes, so
+    it is kept until something does, for jobs that no neighbour concerns."""
+    trust = fleet.trust_number(job.tenant, job.trust_group)
+    near = neighbours.allowed(fleet, job) if neighbours.concerned(fleet, job) else None
+    if fleet.reasons[0] != fleet.version:
+        fleet.reasons = (fleet.version, {})
+    key, kept = (request, trust, scattered), fleet.reasons[1]
+    if near is not None or key not in kept:
+        failed = funnel(fleet, compile_class(fleet, request, trust), near, scattered)
+        if near is not None:
+            return failed
+        kept[key] = failed
+    return kept[key]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pool.engine import state as s
+from pool.engine.mix import order_of
 
 if TYPE_CHECKING:
     from pool.engine.fleet import Fleet
@@ -41,9 +42,5 @@ def _hardware(fleet: Fleet) -> bytes:
 
 def _mix(fleet: Fleet) -> list[str]:
     mix = fleet.mix
-    classes = [
-        repr((r.devices, r.share_bp, r.memory_mib, r.mig_profile, r.isolation, sorted(r.models),
-              r.cpu_milli, r.bandwidth_sensitive, weight))
-        for r, weight in mix.classes
-    ]  # fmt: skip
+    classes = [repr((order_of(request), weight)) for request, weight in mix.classes]
     return [*classes, repr((mix.cpu_demand, mix.gpu_demand))]

@@ -26,13 +26,13 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Domains:
-    """``of[level, row]`` number of the domain at each level from site to node, ``count`` domains
-    by level, ``place[row]`` the row's place in the walk, ``names[level][number]`` its path."""
+    """``of[level, row]`` number of the domain at each level from site to node, ``place[row]`` the
+    row's place in the walk, ``first[level][number]`` the first row of a domain, ``nodes`` by row."""
 
     of: Ints
-    count: tuple[int, ...]
     place: Ints
-    names: tuple[tuple[str, ...], ...]
+    first: tuple[tuple[int, ...], ...]
+    nodes: tuple[NodeSpec, ...]
 
     def number(self, level: int) -> Ints:
         """By row, the number of its domain; 0 everywhere for the whole fleet."""
@@ -40,7 +40,7 @@ class Domains:
 
     def how_many(self, level: int) -> int:
         """Domains at a level."""
-        return 1 if level == FLEET else self.count[min(level, NODE)]
+        return 1 if level == FLEET else len(self.first[min(level, NODE)])
 
     def total(self, level: int, by_row: Ints) -> Ints:
         """The sum of a figure by row over each domain of a level."""
@@ -51,7 +51,8 @@ class Domains:
 
     def name(self, level: int, number: int) -> str:
         """A path such as ``s1/p0/sw2/r07``; "" for the whole fleet."""
-        return "" if level == FLEET else self.names[min(level, NODE)][number]
+        at = min(level, NODE)
+        return "" if level == FLEET else _name(self.nodes[self.first[at][number]], at)
 
 
 def domains_of(fleet: Fleet) -> Domains:
@@ -65,18 +66,20 @@ def number_domains(nodes: Sequence[NodeSpec]) -> Domains:
     """Number the domains of these nodes, which are in the order of the rows."""
     paths = [_path(node) for node in nodes]
     walk = sorted(range(len(nodes)), key=lambda row: (paths[row], nodes[row].key))
-    of = np.zeros((NODE + 1, len(nodes)), dtype=np.int64)
-    place = np.zeros(len(nodes), dtype=np.int64)
-    names: list[list[str]] = [[] for _ in range(NODE + 1)]
+    first: list[list[int]] = [[] for _ in range(NODE + 1)]
+    numbers: list[list[int]] = [[] for _ in range(NODE + 1)]  # along the walk
     last: tuple[str, ...] | None = None
-    for step, row in enumerate(walk):
+    for row in walk:
         path = paths[row]
-        same = _shared(last, path)
-        for level in range(same, NODE + 1):
-            names[level].append(_name(nodes[row], level))
-        of[:, row] = [len(names[level]) - 1 for level in range(NODE + 1)]
-        place[row], last = step, path
-    return Domains(of, tuple(len(known) for known in names), place, tuple(tuple(known) for known in names))
+        for level in range(_shared(last, path), NODE + 1):
+            first[level].append(row)
+        for level in range(NODE + 1):
+            numbers[level].append(len(first[level]) - 1)
+        last = path
+    of, place = np.zeros((NODE + 1, len(nodes)), dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
+    of[:, walk] = numbers
+    place[walk] = np.arange(len(walk))
+    return Domains(of, place, tuple(map(tuple, first)), tuple(nodes))
 
 
 def place_of(node: NodeSpec) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ from pool.engine.labelsets import LabelSets
 from pool.engine.layout import load_node, with_row, without_row
 from pool.engine.mix import DEFAULT_MIX, TypicalMix, compile_mix
 from pool.engine.state import State
-from pool.engine.types import MOST_CARDS, WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
+from pool.engine.types import MOST_CARDS, WHOLE, FilterCount, Hold, NodeSpec, Placed, ReplicaPlacement
 
 if TYPE_CHECKING:
     from pool.engine.affinity import Affinity
@@ -76,6 +76,7 @@ class Fleet:
         self.kept_vectors: dict[object, ScoreVector] = {}  # those outside, while in scratch
         self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
         self.verdicts: dict[object, bool] = {}
+        self.reasons: tuple[int, dict[object, tuple[FilterCount, ...]]] = (-1, {})  # at a version (decide.py)
         self.described: tuple[int, bytes] | None = None  # digest of the hardware (digest.py)
         self.cards = np.zeros(1, dtype=np.int64)  # of each kind, open or not
         self.tables = compile_mix(self.mix, self.kinds, 1, self.cards)
@@ -240,6 +241,7 @@ class Fleet:
         self.settle()
         before, mark, version = self.state, self.log.mark(), self.version
         labelled, self.labelled = self.labelled, Labelled(self.labelled)
+        self.reasons = (-1, {})
         self.state = State(before.device.copy(), before.node.copy())
         outer, self.kept_vectors, self.vectors = self.kept_vectors, self.vectors, {}
         try:
@@ -247,6 +249,7 @@ class Fleet:
         finally:
             self.vectors, self.kept_vectors = self.kept_vectors, outer
             self.state, self.version, self.labelled = before, version, labelled
+            self.reasons = (-1, {})
             self.log.back_to(mark)
 
     def _check_node(self, node: NodeSpec, holds: Sequence[Hold]) -> None:

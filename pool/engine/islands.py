@@ -52,10 +52,9 @@ def islands_of(fleet: Fleet) -> Islands:
 def _number(fleet: Fleet) -> Islands:
     shape = fleet.state.device.shape[1:]
     of = np.broadcast_to(-1 - np.arange(shape[1]), shape).astype(np.int64)
-    for row, node in enumerate(fleet.nodes):
-        for column, card in enumerate(node.devices):
-            if card.nvlink_island >= 0:
-                of[row, column] = card.nvlink_island
+    number = np.array([card.nvlink_island for node in fleet.nodes for card in node.devices], dtype=np.int64)
+    cards = np.arange(shape[1]) < np.array([len(node.devices) for node in fleet.nodes], dtype=np.int64)[:, None]
+    of[cards] = np.where(number >= 0, number, of[cards])
     size = np.ones(shape, dtype=np.int64)
     shared = np.flatnonzero((of >= 0).any(axis=1))
     size[shared] = _per_island(of[shared], np.ones((len(shared), shape[1]), dtype=bool))

@@ -52,14 +52,19 @@ class TypicalMix:
         if not weights:
             raise ValueError("observed: a mix needs at least one request")
         total = sum(weights.values())
-        ordered = sorted(weights.items(), key=lambda item: (-item[1], _order(item[0])))
+        ordered = sorted(weights.items(), key=lambda item: (-item[1], order_of(item[0])))
         kept = _cover(ordered, total * coverage)
         cpu = sum(request.cpu_milli * weight for request, weight in ordered) / total
-        gpu = sum(r.devices * r.share_bp * weight for r, weight in ordered) / total
+        gpu = sum(_gpu_bp(request) * weight for request, weight in ordered) / total
         return TypicalMix(_integers(kept), cpu, gpu)
 
 
-def _order(request: ReplicaRequest) -> tuple[object, ...]:
+def _gpu_bp(request: ReplicaRequest) -> int:
+    return sum(ask.devices * ask.compute_bp for ask in request.asks or (request,))
+
+
+def order_of(request: ReplicaRequest) -> tuple[object, ...]:
+    """All that a request says, as plain values: what equal weights are ordered by."""
     return (
         request.devices,
         request.share_bp,
@@ -69,6 +74,11 @@ def _order(request: ReplicaRequest) -> tuple[object, ...]:
         tuple(sorted(request.models)),
         request.cpu_milli,
         request.bandwidth_sensitive,
+        request.gpu_cores_percent,
+        tuple(sorted(request.vendors)),
+        request.preference,
+        tuple(str(condition) for condition in request.gpu_selector),
+        tuple(order_of(ask) for ask in request.asks),
     )
 
 

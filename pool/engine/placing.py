@@ -100,7 +100,8 @@ def parts_of(fleet: Fleet, vector: ScoreVector, row: int) -> ScoreParts:
 
 
 def first_score(fleet: Fleet, vector: ScoreVector, row: int) -> tuple[ScoreParts, ScoreParts | None, int]:
-    """The winner's score, that of the best other node, and how many nodes could hold it."""
+    """The winner's score, that of the best other node that is no better by score (what goes before
+    the score may have chosen), and how many nodes could hold it."""
     key = vector.scores.key
     considered = int(np.count_nonzero(key != NEVER))
     winner = parts_of(fleet, vector, row)
@@ -110,4 +111,9 @@ def first_score(fleet: Fleet, vector: ScoreVector, row: int) -> tuple[ScoreParts
     key[row] = NEVER
     second = int(key.argmin())
     key[row] = kept
+    if key[second] < kept:
+        behind = np.where(key > kept, key, NEVER)
+        second = int(behind.argmin())
+        if behind[second] == NEVER:
+            return winner, None, considered
     return winner, parts_of(fleet, vector, second), considered

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pool.engine import neighbours
+from pool.engine import state as s
 from pool.engine.capacity import replicas_per_node
 from pool.engine.domains import domains_of
 from pool.engine.levels import NODE
 from pool.engine.members import need
 from pool.engine.picks import NEVER
-from pool.engine.types import JobRequest, Policy, RoleRequest
+from pool.engine.types import WHOLE, JobRequest, Policy, RoleRequest
 from pool.engine.vectors import vector_for
 
 if TYPE_CHECKING:
@@ -38,6 +39,35 @@ class Rooms:
         """By role and domain of a level (no deeper than nodes), what it could hold."""
         domains = domains_of(self.fleet)
         return {name: domains.total(level, rooms) for name, rooms in self.by_row.items()}
+
+    def jointly(self, level: int, whole: bool) -> NDArray[np.bool_]:
+        """By domain, whether all roles together could find whole cards, compute, CPU and memory enough:
+        a bound that spares gangs of several roles from being placed in vain. ``whole``: all
+        replicas, else the roles' minimums."""
+        state, domains = self.fleet.state, domains_of(self.fleet)
+        enough = np.ones(domains.how_many(level), dtype=bool)
+        if len(self.job.roles) < 2:
+            return enough
+        free = (
+            (state.device[s.ROOM] == WHOLE).sum(axis=1),
+            state.node[s.FREE],
+            np.maximum(state.node[s.CPU], 0),
+            np.maximum(state.node[s.HOST], 0),
+        )
+        asked = [self._asked(role) for role in self.job.roles]
+        counts = [role.replicas if whole else role.min_replicas for role in self.job.roles]
+        for at, by_row in enumerate(free):
+            wanted = sum(each[at] * count for each, count in zip(asked, counts, strict=True))
+            enough &= domains.total(level, by_row) >= wanted
+        return enough
+
+    def _asked(self, role: RoleRequest) -> tuple[int, int, int, int]:
+        """Whole cards, compute (slices of a cut card aside), CPU and memory of one replica."""
+        task, request = self.vectors[role.name].task, role.request
+        parts = task.parts or (task,) * request.devices
+        cards = sum(part.isolation == "exclusive" for part in parts)
+        shares = sum(part.request.compute_bp for part in parts if part.isolation != "mig")
+        return cards, shares, request.cpu_milli, request.host_memory_mib
 
     def short_role(self) -> RoleRequest | None:
         """A role that cannot have its part even if the other roles took nothing; a quick count

@@ -80,6 +80,8 @@ def _of_level(rooms: Rooms, level: int, whole: bool, least: int) -> Iterator[Pla
         return
     held = rooms.at(level)
     holding, total = _holding(rooms.job, held, whole, least)
+    if holding.any():
+        holding &= rooms.jointly(level, whole)
     found = holding.nonzero()[0]
     if not len(found):
         return

@@ -71,6 +71,8 @@ class State:
 
 def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
     """Derive ROOM, STEP, FREE, CARDS and USABLE of these rows."""
+    if len(rows) == 1:
+        return settle_one(state, int(rows[0]), kinds, mix)
     device, node = state.device.take(rows, axis=1), state.node.take(rows, axis=1)
     room = np.minimum(device[SHARE], device[MEMORY] * WHOLE // kinds.memory.take(device[KIND]))
     soft = (device[USE] == IDLE) | (device[USE] == SHARED)
@@ -83,6 +85,31 @@ def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
     node[USABLE] = np.add.reduce(value(device, cards, mix), axis=1) + mix.multi.take(board + whole)
     state.device[ROOM:, rows] = device[ROOM:]
     state.node[FREE:, rows] = node[FREE:]
+
+
+def settle_one(state: State, row: int, kinds: Kinds, mix: MixTables) -> None:
+    """The same for one row, which is what changes between two decisions: plain numbers are three
+    times as fast as arrays of eight."""
+    cells, node = state.device[:, row].T.tolist(), state.node[:, row]
+    step = int(mix.cpu_steps.searchsorted(node[CPU], "right"))
+    rooms, free, cards, whole, usable = [], 0, 0, 0, 0
+    for cell in cells:
+        kind, is_open, use, share, slices = cell[KIND], cell[OPEN], cell[USE], cell[SHARE], cell[SLICES]
+        room = 0
+        if is_open and use in (IDLE, SHARED) and kinds.plain.item(kind):
+            room = max(min(share, cell[MEMORY] * WHOLE // kinds.memory.item(kind)), 0)
+        rooms.append(room)
+        whole += room == WHOLE
+        free += max(share, 0) * is_open
+        cards += WHOLE * is_open
+        line = kind * mix.cpus + step
+        usable += room * mix.single.item(line * mix.shares + mix.share_step.item(room))
+        if mix.states > 1 and is_open and use in (IDLE, CUT):
+            usable += mix.cut.item(line * mix.states + slices)
+    usable += mix.multi.item((int(node[FIRST_KIND]) * mix.cpus + step) * mix.counts + whole)
+    state.device[ROOM, row] = rooms
+    state.device[STEP, row] = [mix.share_step.item(room) for room in rooms]
+    state.node[FREE:, row] = free, usable, cards
 
 
 def bases(device: Ints, node: Ints, cpu: Ints, mix: MixTables) -> tuple[Ints, Ints]:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pool.engine import state as s
 from pool.engine.classes import TaskClass, compile_class
 from pool.engine.fleet import MOST_VECTORS, Fleet
 from pool.engine.kinds import isolation_for
+from pool.engine.picks import NEVER
 from pool.engine.scoring import Scores, cpu_is_tight, score
 from pool.engine.types import Policy, ReplicaRequest
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -65,9 +69,23 @@ def _renew(fleet: Fleet, vector: ScoreVector) -> None:
     if changed is None or len(changed) * 2 > len(fleet.nodes):
         vector.scores = score(fleet, vector.task, vector.policy)
         return
-    rows: NDArray[np.int64] = np.array(changed, dtype=np.int64)
+    rows = _roomy(fleet, vector, np.array(changed, dtype=np.int64))
+    if not len(rows):
+        return
     part = score(fleet, vector.task, vector.policy, rows)
     vector.scores.key[rows] = part.key
     vector.scores.change[rows] = part.change
     vector.scores.column[rows] = part.column
     vector.scores.start[rows] = part.start
+
+
+def _roomy(fleet: Fleet, vector: ScoreVector, rows: Ints) -> Ints:
+    """Of these rows, those that could hold the replica by their sums alone; the others cannot, and
+    in a full pool nearly none can."""
+    request, node = vector.task.request, fleet.state.node
+    can = (node[s.CPU].take(rows) >= request.cpu_milli) & (node[s.HOST].take(rows) >= request.host_memory_mib)
+    if vector.task.isolation in ("exclusive", "vgpu"):
+        can &= node[s.FREE].take(rows) >= request.devices * int(vector.task.wants[0].share[0])
+    vector.scores.key[rows[~can]] = NEVER
+    able: Ints = rows[can]
+    return able

@@ -150,6 +150,19 @@ class Device(models.Model):
         return f"{self.node_id}/{self.index}"
 
 
+class Hardware(models.Model):
+    """One row, or none: its version rises with each change of what hardware there is, whatever state it is in.
+
+    Submissions read it along with their queue, and so are judged by the hardware of now.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    version = models.BigIntegerField(default=1)
+
+    def __str__(self) -> str:
+        return f"hardware {self.version}"
+
+
 class Outage(models.Model):
     """Time in which a node, or one card, could take no new work, and why. Append-only: it begins, and ends once.
 

@@ -12,11 +12,14 @@ from pool.engine.types import Change, Placed, Refused
 from pool.engine.validate import never_fits
 from pool.scheduling import requests
 from pool.scheduling.mirror import FleetMirror
+from pool.scheduling.places import Place
 from pool.scheduling.spec import JobSpec
 
-# What can never run depends on hardware alone. New hardware is looked for before a refusal; that some has gone may be
-# learned late: the job then waits, and its page says why. A submit must not pay for reading the whole fleet.
+# What can never run depends on hardware alone, and whoever changes hardware raises its version, which comes with the
+# queue of a submission: a submit must not pay for reading the whole fleet. What somebody changes in the database by
+# hand is learned late (the job then waits, and its page says why), but looked for before a refusal.
 _FRESH_S = 300.0
+_REFUSAL_S = 0.5
 
 
 class SharedMirror:
@@ -26,14 +29,16 @@ class SharedMirror:
         self.lock = threading.Lock()
         self.mirror = FleetMirror()
         self.synced = float("-inf")
+        self.hardware: int | None = None
 
-    def never(self, spec: JobSpec, tenant: Tenant) -> Refused | None:
+    def never(self, spec: JobSpec, place: Place) -> Refused | None:
+        tenant = place.tenant
         request = requests.of_spec(spec, tenant.public_id, tenant.trust_key)
         with self.lock:
-            self._sync(_FRESH_S)
+            self._sync(_FRESH_S if place.hardware == self.hardware else 0)
+            self.hardware = place.hardware
             refused = never_fits(self.mirror.fleet, request)
-            if refused is not None and self.synced < time.monotonic() - 0.5:
-                # hardware that was added a moment ago may hold it
+            if refused is not None and self.synced < time.monotonic() - _REFUSAL_S:
                 self._sync(0)
                 refused = never_fits(self.mirror.fleet, request)
         return refused
@@ -75,9 +80,9 @@ _CHANGE_FIELDS = {
 }
 
 
-def check(spec: JobSpec, tenant: Tenant) -> None:
+def check(spec: JobSpec, place: Place) -> None:
     """Raises InvalidInput if no state of the present hardware could ever hold the job."""
-    refused = shared.never(spec, tenant)
+    refused = shared.never(spec, place)
     if refused is not None:
         raise InvalidInput([never_error(spec, refused)])
 

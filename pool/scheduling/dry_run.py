@@ -67,7 +67,7 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         raise NotAllowed(_("this token may not read jobs: it lacks the scope jobs:read"))
     parsed = parse_job(spec)
     place = resolve(actor, parsed)
-    never = admission.shared.never(parsed, place.tenant)
+    never = admission.shared.never(parsed, place)
     outcome = never or admission.shared.decide(parsed, place.tenant)
     limits = limits_of(place.queue, _usage(place))
     biting = first_biting(limits, parsed.total_share_bp)

@@ -9,7 +9,6 @@ from pool.inventory.models import Device, Node
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
     name: str
-    address: str
     site_id: int
 
 
@@ -47,8 +46,5 @@ class Facts:
         )
         for pk, index, uuid, model, vendor, family, memory in rows:
             self.devices[pk] = DeviceFacts(index, uuid, model, vendor, family, memory)
-        for pk, name, labels, site in Node.objects.filter(pk__in=missing).values_list(
-            "pk", "name", "labels", "site_id"
-        ):
-            # where peers reach the node: its label, or its name, which the site resolves
-            self.nodes[pk] = NodeFacts(name, str(labels.get("address") or name), site)
+        for pk, name, site in Node.objects.filter(pk__in=missing).values_list("pk", "name", "site_id"):
+            self.nodes[pk] = NodeFacts(name, site)

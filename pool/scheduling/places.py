@@ -11,15 +11,19 @@ from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
 from console.tenants.queries import tenants_for
+from pool.inventory.models import Hardware
 from pool.scheduling.models import Queue
 from pool.scheduling.spec import JobSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
+    """`hardware`: the version of the hardware when it was read; None before there is any."""
+
     tenant: Tenant
     project: Project
     queue: Queue
+    hardware: int | None = None
 
 
 def resolve(actor: Actor, spec: JobSpec) -> Place:
@@ -32,7 +36,8 @@ def resolve(actor: Actor, spec: JobSpec) -> Place:
         projects = _PROJECTS.ask(tenant.pk, spec.project, spec.project)
         queues = _QUEUES.ask(tenant.pk, spec.queue, spec.queue)
     project = _one(projects.rows(), "slug", spec.project, "project")
-    return Place(tenant, project, _one(queues.rows(), "name", spec.queue, "queue"))
+    queue = _one(queues.rows(), "name", spec.queue, "queue")
+    return Place(tenant, project, queue, queues.rows()[0][1].version)
 
 
 def _tenant(actor: Actor, slug: str) -> Tenant:
@@ -61,7 +66,7 @@ def _named(actor: Actor, slug: str) -> Tenant:
 
 def _one(rows: list[tuple[Any, ...]], column: str, name: str, field: str) -> Any:
     """The one of this name; without a name the default if there is one, else the only one."""
-    found = [row for (row,) in rows]
+    found = [row for row, *_others in rows]
     if not found and name:
         raise InvalidInput([FieldError(field, _("there is none of this name in the tenant"))])
     if not found:
@@ -71,13 +76,16 @@ def _one(rows: list[tuple[Any, ...]], column: str, name: str, field: str) -> Any
     return found[0]
 
 
-def _by_name(model: type[Model], column: str) -> sql.Reader:
+def _by_name(model: type[Model], column: str, join: str = "", **joined: type[Model]) -> sql.Reader:
     return sql.Reader(
-        f"WHERE x.tenant_id = %s AND (%s = '' OR x.{column} = %s)"
+        f"{join} WHERE x.tenant_id = %s AND (%s = '' OR x.{column} = %s)"
         f" ORDER BY CASE WHEN x.{column} = 'default' THEN 0 ELSE 1 END, x.id LIMIT 2",
+        False,
         x=model,
+        **joined,
     )
 
 
 _TENANT = sql.Reader("WHERE t.slug = %s", t=Tenant)
-_PROJECTS, _QUEUES = _by_name(Project, "slug"), _by_name(Queue, "name")
+_PROJECTS = _by_name(Project, "slug")
+_QUEUES = _by_name(Queue, "name", "LEFT JOIN inventory_hardware h ON h.id = 1", h=Hardware)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pool.engine import Fleet, Hold, Oversold, Placed, Policy, Refused, ReplicaRequest, decide
 from tests.engine import make
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False)
 TENANTS = {"ann": "", "bob": "", "cyd": "lab", "dan": "lab"}  # ann and bob trust nobody, cyd and dan each other
@@ -72,7 +73,7 @@ SHARE = st.sampled_from([100, 1_000, 2_500, 5_000])
 STEP = st.tuples(st.sampled_from(sorted(TENANTS)), SHARE, st.integers(1, 3), st.integers(0, 4))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(
     cards=st.integers(1, 4),
     steps=st.lists(STEP, max_size=14),

@@ -110,8 +110,8 @@ def test_gang_is_all_or_nothing(actors, scheduler):
     assert Allocation.objects.filter(job=other).count() == 0
     ranks = list(Replica.objects.filter(job=gang).order_by("rank").values_list("rank", flat=True))
     assert ranks == [0, 1, 2]
-    peers = NodeCommand.objects.filter(replica__job=gang).first().payload["peers"]
-    assert [peer["rank"] for peer in peers] == [0, 1, 2]
+    commands = services.claim_commands([node.pk for node in Node.objects.all()], "gateway-1", clock.now())
+    assert [[peer["rank"] for peer in command.payload["peers"]] for command in commands] == [[0, 1, 2]] * 3
 
 
 def test_one_failed_member_stops_the_gang(actors, scheduler):

@@ -45,7 +45,7 @@ class Roster:
         self._pending: list[int] = []
         self._dead = 0  # lines of the table whose unit has gone
         self._table: Ints = np.zeros((0, FIELDS), dtype=np.int64)
-        self._made_for: tuple[int, int] | None = None
+        self._made_for: tuple[Fleet, int] | None = None  # whose rows the table means
         for job in jobs:
             self.add(job)
 
@@ -96,10 +96,11 @@ class Roster:
     def table(self, fleet: Fleet) -> Ints:
         """The holds of all units, one a line (see the columns); holds whose node has gone are left
         out. Some lines may be of units that have gone."""
-        made_for = (id(fleet), fleet.hardware)
-        if self._made_for != made_for or self._dead > 10_000 + len(self._table) // 2:
+        known = self._made_for
+        same = known is not None and known[0] is fleet and known[1] == fleet.hardware
+        if not same or self._dead > 10_000 + len(self._table) // 2:
             self._table = np.zeros((0, FIELDS), dtype=np.int64)
-            self._pending, self._made_for, self._dead = sorted(self.units), made_for, 0
+            self._pending, self._made_for, self._dead = sorted(self.units), (fleet, fleet.hardware), 0
         if self._pending:
             lines = [
                 line

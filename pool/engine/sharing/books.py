@@ -82,6 +82,18 @@ class Books:
             rises = (after[0] - before[0], after[1] - before[1], after[2] - before[2], after[3] - before[3])
         return None
 
+    def room(self, leaf: int, first: Amounts, each: Amounts, most: int) -> int:
+        """How many replicas of ``each`` may start besides ``first`` (a gang's minimum, say), up to
+        ``most``: an elastic job is not to grow past a limit that its minimum meets."""
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.bars(leaf, plus(first, each, middle)) is None:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
     def _cause(self, key: int, r: int, leaf: int, asked: int, most: int) -> tuple[Literal["limit", "lending"], int]:
         """A limit, unless only what other queues keep of their quotas stands in the way."""
         if self.used[key][r] + asked > most and key != ROOT:

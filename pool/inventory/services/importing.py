@@ -13,6 +13,8 @@ from pool.inventory.importing import FleetDraft
 from pool.inventory.importing.problems import Problems
 from pool.inventory.services import ground, known, write
 from pool.inventory.services.compare import NodePlan, plan_node
+from pool.inventory.services.hardware import hardware_changed
+from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.log import entry, node_entry
 
 
@@ -70,7 +72,9 @@ def _import(actor: Actor, draft: FleetDraft, dry_run: bool) -> ImportReport:
         return report
     new = {id(plan) for plan in plans if plan.node is None}
     changed = [plan for plan in plans if plan.is_change]
+    lock_nodes(plan.node.pk for plan in changed if plan.node)
     write.write(changed, have)
+    hardware_changed()
     entries += [node_entry(plan, id(plan) in new) for plan in changed]
     record_many(actor, [_summary(draft, report), *entries])
     ports.fleet_changed([plan.node.pk for plan in changed if plan.node])

@@ -1,6 +1,6 @@
 """What agents say about their own hardware, made true in the inventory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pool.inventory.importing import DeviceDraft, DomainDraft, NodeDraft
 from pool.inventory.models import Device, Node, Site
 from pool.inventory.services import ground, known, write
 from pool.inventory.services.compare import DevicePlan, NodePlan, device_changes, is_placeholder, retired
+from pool.inventory.services.hardware import hardware_changed
 from pool.inventory.services.known import Known, is_live
 from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.log import node_entry
@@ -53,22 +54,48 @@ def upsert_nodes_from_agents(
     reports: Sequence[dict[str, Any]], *, site: Site, actor: Actor | None = None
 ) -> list[Joined]:
     """The same for many nodes of one site in one transaction: all or none."""
+    return join_nodes(look_ahead(reports, site), actor)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What nodes of one site report, and what was known of them before the transaction that lets them join."""
+
+    drafts: list[NodeDraft]
+    have: Known
+
+    def only(self, names: Collection[str]) -> "Ahead":
+        return Ahead([draft for draft in self.drafts if draft.name in names], self.have)
+
+
+def look_ahead(reports: Sequence[dict[str, Any]], site: Site) -> Ahead:
+    """For `join_nodes`: most of the work, for which the database's lock need not be held. Raises InvalidInput."""
     drafts = [read_report(report, site.name) for report in reports]
+    return Ahead(drafts, known.load(drafts))
+
+
+def join_nodes(ahead: Ahead, actor: Actor | None = None) -> list[Joined]:
+    """`upsert_nodes_from_agents` after `look_ahead`, in one transaction. A node that was made meanwhile by another
+    is an IntegrityError."""
     with transaction.atomic():
-        return _join(drafts, actor or system("gateway"))
+        return _join(ahead.drafts, ahead.have, actor or system("gateway"))
 
 
-def _join(drafts: list[NodeDraft], actor: Actor) -> list[Joined]:
-    have = known.load(drafts)
+def _join(drafts: list[NodeDraft], have: Known, actor: Actor) -> list[Joined]:
     entries = _ground(drafts, have)
     if entries:
-        have = known.load(drafts)
+        known.load_ground(have, drafts)
     plans = [_plan(draft, have) for draft in drafts]
+    if known_ones := [plan.node.pk for plan in plans if plan.node and plan.is_change]:
+        # they may be held by now: what changes is decided by what is so while they are locked
+        lock_nodes(known_ones)
+        have = known.load(drafts)
+        plans = [_plan(draft, have) for draft in drafts]
     new = {id(plan) for plan in plans if plan.node is None}
     changed = [plan for plan in plans if plan.is_change]
     if changed:
-        lock_nodes(plan.node.pk for plan in changed if plan.node)
         write.write(changed, have)
+        hardware_changed()
         entries += [node_entry(plan, id(plan) in new) for plan in changed]
         ports.fleet_changed([plan.node.pk for plan in changed if plan.node])
     record_many(actor, entries)

@@ -29,13 +29,8 @@ class Known:
 
 def load(drafts: Sequence[NodeDraft]) -> Known:
     """Five queries for nodes that are as drafted, whether one or thousands (more past 5,000)."""
-    sites = {draft.site for draft in drafts}
-    models = {device.model for draft in drafts for device in draft.devices or ()}
-    known = Known(
-        sites={row.name: row for row in Site.objects.filter(name__in=sites)},
-        domains={(row.site_id, row.kind, row.name): row for row in Domain.objects.filter(site__name__in=sites)},
-        models={row.name: row for row in DeviceModel.objects.filter(name__in=models)},
-    )
+    known = Known({}, {}, {})
+    load_ground(known, drafts)
     for names in _parts([draft.name for draft in drafts]):
         for node in Node.objects.filter(name__in=names).select_related("site", "pod", "switch", "rack"):
             known.nodes[node.name] = node
@@ -46,6 +41,16 @@ def load(drafts: Sequence[NodeDraft]) -> Known:
     _load_links(known, [known.nodes[d.name] for d in drafts if d.links is not None and d.name in known.nodes])
     _load_holders(known, drafts)
     return known
+
+
+def load_ground(known: Known, drafts: Sequence[NodeDraft]) -> None:
+    """Sites, domains and models only. Three queries."""
+    sites = {draft.site for draft in drafts}
+    models = {device.model for draft in drafts for device in draft.devices or ()}
+    known.sites.update((row.name, row) for row in Site.objects.filter(name__in=sites))
+    domains = Domain.objects.filter(site__name__in=sites)
+    known.domains.update(((row.site_id, row.kind, row.name), row) for row in domains)
+    known.models.update((row.name, row) for row in DeviceModel.objects.filter(name__in=models))
 
 
 def is_live(device: Device) -> bool:

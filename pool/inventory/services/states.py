@@ -12,6 +12,7 @@ from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from pool.engine.mig_tables import FAMILIES
 from pool.inventory import ports, queries
 from pool.inventory.models import Device, Node
+from pool.inventory.services.hardware import hardware_changed
 from pool.inventory.services.history import remember
 from pool.inventory.services.locks import lock_nodes
 
@@ -77,6 +78,7 @@ def set_mig_enabled(actor: Actor, device: Device, enabled: bool) -> Device:
         free = Device.objects.filter(pk=device.pk, live_shared=0, live_mig=0)
         if not free.update(mig_enabled=enabled):
             raise Conflict(_in_use(actor, device), code="device_in_use")
+        hardware_changed()
         _tell(actor, "device.mig", device, {"mig_enabled": not enabled}, {"mig_enabled": enabled}, before.node_id)
     return _again(device)
 

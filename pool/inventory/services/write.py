@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from console.common import clock
+from console.common import bulk, clock
 from console.common.errors import Conflict
 from pool.inventory.importing import DeviceDraft, NodeDraft
 from pool.inventory.models import Device, Link, Node
@@ -112,15 +112,16 @@ def _create_devices(plans: Sequence[NodePlan], known: Known, created: Mapping[in
         if plan.node
         for draft in plan.new_devices
     ]
-    Device.objects.bulk_create(rows, batch_size=_BATCH)
+    bulk.insert(rows)
 
 
 def _device(node: Node, draft: DeviceDraft, known: Known, at: datetime) -> Device:
-    return Device(
+    return bulk.new(
+        Device,
         node=node,
         index=draft.index,
         uuid=draft.uuid or placeholder_uuid(node.name, draft.index),
-        model=known.models[draft.model],
+        model_id=known.models[draft.model].pk,
         memory_mib=draft.memory_mib,
         mig_enabled=bool(draft.mig_enabled),
         nvlink_island=-1 if draft.nvlink_island is None else draft.nvlink_island,

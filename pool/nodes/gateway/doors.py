@@ -12,7 +12,7 @@ from pool.nodes.gateway.database import DatabaseThread
 from pool.nodes.services import Knock, Session, open_sessions
 
 log = structlog.get_logger(__name__)
-BATCH = 16
+BATCH = 4  # each is a write transaction: SQLite lets nobody else write meanwhile
 _EXPECTED = (WeirError, DatabaseError)
 
 

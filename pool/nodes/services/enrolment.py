@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,11 +13,11 @@ from django.db import transaction
 from django.db.models import F
 
 from console.audit.services import Entry, record, record_many
-from console.common import clock
+from console.common import bulk, clock
 from console.common.actor import Actor, ActorKind, system
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from pool.inventory.models import Site
-from pool.inventory.services import upsert_nodes_from_agents
+from pool.inventory.services import Ahead, join_nodes, look_ahead
 from pool.nodes.models import Agent, JoinToken
 
 JOIN_PREFIX, AGENT_PREFIX = "weirj_", "weira_"
@@ -88,17 +89,36 @@ def revoke_join_token(actor: Actor, token: JoinToken) -> None:
             record(actor, "join_token.revoke", token)
 
 
-def admit(knocks: Sequence[Knock], now: datetime, stale_s: float) -> list[Admission]:
-    """Checks who says hello and makes the nodes as they say. Call inside a transaction.
+def look(knocks: Sequence[Knock]) -> dict[int, Ahead]:
+    """By site: what `admit` needs to know of these nodes' hardware, read before its transaction.
+
+    Nobody is let in or refused by it: what cannot be read here is read again there.
+    """
+    agents, tokens = _agents(knocks), _tokens(knocks)
+    sites: dict[int, tuple[Site, list[dict[str, Any]]]] = {}
+    for knock in knocks:
+        agent, token = agents.get(knock.name), tokens.get(_key(knock))
+        if token is not None:
+            site = token.site
+        elif agent is not None and _proves(knock, agent):
+            site = agent.node.site
+        else:
+            continue  # a stranger costs nothing more
+        sites.setdefault(site.pk, (site, []))[1].append(knock.hello["node"])
+    found = {}
+    for pk, (site, reports) in sites.items():
+        with suppress(InvalidInput):
+            found[pk] = look_ahead(reports, site)
+    return found
+
+
+def admit(knocks: Sequence[Knock], now: datetime, stale_s: float, seen: Mapping[int, Ahead]) -> list[Admission]:
+    """Checks who says hello and makes the nodes as they say. Call inside a transaction; `seen` by `look`.
 
     All or none, so that after a restart of the gateway a thousand nodes are in within seconds. Raises Refusal or
     InvalidInput for the first that cannot be let in: the caller then tries each alone.
     """
-    agents = {
-        agent.node.name: agent
-        for agent in Agent.objects.select_related("node__site").filter(node__name__in=[k.name for k in knocks])
-    }
-    tokens: dict[str, JoinToken | None] = {}
+    agents, tokens = _agents(knocks), _tokens(knocks)
     groups: dict[tuple[int, str], list[Knock]] = {}
     for knock in knocks:
         site, key = _check(knock, agents.get(knock.name), tokens, now, stale_s)
@@ -106,34 +126,59 @@ def admit(knocks: Sequence[Knock], now: datetime, stale_s: float) -> list[Admiss
     by_name: dict[str, Admission] = {}
     for (_, key), group in groups.items():
         token = tokens[key] if key else None
+        if token is not None:
+            _use(token, len(group))
         site = token.site if token else agents[group[0].name].node.site
-        by_name.update(_make(group, site, token, agents))
+        by_name.update(_make(group, site, token, agents, seen, now))
     return [by_name[knock.name] for knock in knocks]
 
 
+def _agents(knocks: Sequence[Knock]) -> dict[str, Agent]:
+    rows = Agent.objects.select_related("node__site").filter(node__name__in=[knock.name for knock in knocks])
+    return {agent.node.name: agent for agent in rows}
+
+
+def _tokens(knocks: Sequence[Knock]) -> dict[str, JoinToken]:
+    keys = {key for knock in knocks if (key := _key(knock))}
+    if not keys:
+        return {}
+    return {token.digest: token for token in JoinToken.objects.select_related("site").filter(digest__in=keys)}
+
+
+def _key(knock: Knock) -> str:
+    """The digest of the token that it came with, "" where it came with a credential or nothing."""
+    hello = knock.hello
+    return "" if hello["credential"] or not hello["token"] else digest(hello["token"])
+
+
+def _use(token: JoinToken, times: int) -> None:
+    used = JoinToken.objects.filter(pk=token.pk, uses_left__gte=times).update(uses_left=F("uses_left") - times)
+    if not used:
+        raise Refusal("this join token has been used up", code="token_used_up")
+
+
 def _check(
-    knock: Knock, agent: Agent | None, tokens: dict[str, JoinToken | None], now: datetime, stale_s: float
+    knock: Knock, agent: Agent | None, tokens: Mapping[str, JoinToken], now: datetime, stale_s: float
 ) -> tuple[Site, str]:
-    """(site, digest of the token, "" for a credential). Raises Refusal; a use of the token is counted."""
+    """(site, digest of the token, "" for a credential). Raises Refusal."""
     hello = knock.hello
     if hello["credential"]:
-        # the same work for an unknown node as for a wrong credential
-        stored = agent.credential_digest if agent else "0" * 64
-        if not hmac.compare_digest(digest(hello["credential"]), stored) or agent is None:
+        if not _proves(knock, agent) or agent is None:
             raise Refusal(f"this credential is not that of node {knock.name!r}", code="bad_credential")
         return agent.node.site, ""
     if not hello["token"]:
         raise Refusal("neither a credential nor a join token", code="no_credential")
-    key = digest(hello["token"])
-    if key not in tokens:
-        tokens[key] = JoinToken.objects.select_related("site").filter(digest=key).first()
-    token = _check_token(tokens[key], hello["site"], knock.name, now)
+    key = _key(knock)
+    token = _check_token(tokens.get(key), hello["site"], knock.name, now)
     if agent and agent.connected and _is_fresh(agent, now, stale_s):
         raise Refusal(f"node {knock.name!r} is connected; a token cannot take its place", code="node_in_use")
-    used = JoinToken.objects.filter(pk=token.pk, uses_left__gt=0).update(uses_left=F("uses_left") - 1)
-    if not used:
-        raise Refusal("this join token has been used up", code="token_used_up")
     return token.site, key
+
+
+def _proves(knock: Knock, agent: Agent | None) -> bool:
+    """Its credential is the node's. The same work for an unknown node as for a wrong credential."""
+    stored = agent.credential_digest if agent else "0" * 64
+    return hmac.compare_digest(digest(knock.hello["credential"] or ""), stored)
 
 
 def _check_token(token: JoinToken | None, site: str, name: str, now: datetime) -> JoinToken:
@@ -149,24 +194,42 @@ def _check_token(token: JoinToken | None, site: str, name: str, now: datetime) -
     return token
 
 
-def _make(group: list[Knock], site: Site, token: JoinToken | None, agents: dict[str, Agent]) -> dict[str, Admission]:
+def _make(
+    group: list[Knock],
+    site: Site,
+    token: JoinToken | None,
+    agents: dict[str, Agent],
+    seen: Mapping[int, Ahead],
+    now: datetime,
+) -> dict[str, Admission]:
     """Nodes of one site that came by one token, or each by its credential."""
-    joined = upsert_nodes_from_agents(
-        [knock.hello["node"] for knock in group], site=site, actor=_actor(group, token, agents)
-    )
-    pairs = list(zip(group, joined, strict=True))
+    actor, names = _actor(group, token, agents), [knock.name for knock in group]
+    ahead = seen[site.pk].only(names) if site.pk in seen else None
+    if ahead is None or len(ahead.drafts) < len(names):
+        ahead = look_ahead([knock.hello["node"] for knock in group], site)
+    pairs = list(zip(group, join_nodes(ahead, actor), strict=True))
     if token is None:
         return {knock.name: Admission(node.node_id, None) for knock, node in pairs}
-    found = {}
-    for knock, node in pairs:
-        credential = AGENT_PREFIX + secrets.token_urlsafe(32)
-        values = {"credential_digest": digest(credential)}
-        Agent.objects.update_or_create(node_id=node.node_id, defaults=values)
-        found[knock.name] = Admission(node.node_id, credential)
+    found = {knock.name: Admission(node.node_id, AGENT_PREFIX + secrets.token_urlsafe(32)) for knock, node in pairs}
+    _give_credentials(group, found, agents, now)
     after = {"site": site.name, "token": token.public_id}
-    entries = [Entry("node.join", "node", node.public_id, after=after) for _, node in pairs]
-    record_many(_actor(group, token, agents), entries)
+    record_many(actor, [Entry("node.join", "node", node.public_id, after=after) for _, node in pairs])
     return found
+
+
+def _give_credentials(
+    group: list[Knock], found: Mapping[str, Admission], agents: Mapping[str, Agent], now: datetime
+) -> None:
+    new = []
+    for knock in group:
+        admission, agent = found[knock.name], agents.get(knock.name)
+        secret = digest(str(admission.credential))
+        if agent is not None:
+            Agent.objects.filter(pk=agent.pk).update(credential_digest=secret)
+            continue
+        of = {"version": knock.hello["agent"], "driver": knock.hello["driver"]}
+        new.append(bulk.new(Agent, node_id=admission.node_id, credential_digest=secret, joined_at=now, **of))
+    bulk.insert(new)
 
 
 def _actor(group: list[Knock], token: JoinToken | None, agents: dict[str, Agent]) -> Actor:

@@ -15,7 +15,7 @@ from pool.inventory import ports
 from pool.inventory.models import Node
 from pool.inventory.services import lock_nodes, remember
 from pool.nodes.models import Agent
-from pool.nodes.services.enrolment import Admission, Knock, admit
+from pool.nodes.services.enrolment import Admission, Knock, admit, look
 from pool.nodes.services.short import write_at_once
 from pool.scheduling.models import NodeCommand
 
@@ -45,8 +45,9 @@ def open_sessions(knocks: Sequence[Knock], now: datetime, stale_s: float) -> lis
     """
     if len({knock.name for knock in knocks}) < len(knocks):
         raise Conflict("a node says hello twice at once", code="twice")
+    seen = look(knocks)
     with transaction.atomic():
-        admissions = admit(knocks, now, stale_s)
+        admissions = admit(knocks, now, stale_s, seen)
         node_ids = [admission.node_id for admission in admissions]
         agents = Agent.objects.filter(node_id__in=node_ids)
         agents.update(session=F("session") + 1, connected=True)

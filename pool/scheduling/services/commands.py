@@ -6,6 +6,7 @@ from typing import Any
 
 from console.common import bulk, sql
 from pool.scheduling.models import NodeCommand, Replica
+from pool.scheduling.services.peers import add_peers
 
 RESEND_AFTER = timedelta(seconds=10)
 _Kind, _State = NodeCommand.Kind, NodeCommand.State
@@ -22,14 +23,16 @@ def claim_commands(node_ids: Iterable[int], claim: str, now: datetime, limit: in
     """Commands of these nodes that now belong to `claim` (a fresh token for each call), oldest first.
 
     A command that was sent but not confirmed is handed out again after ten seconds. A start is handed out only
-    while its replica still waits for it.
+    while its replica still waits for it, and says who its peers are.
     """
     nodes = list(node_ids)
     if not nodes:
         return []
     here, keys = sql.among("d.node_id", nodes)
     claimed = _CLAIM(claim, now + RESEND_AFTER, now, now, now, *keys, limit, here=here)
-    return sorted((command for (command,) in claimed), key=lambda command: int(command.pk))
+    commands = sorted((command for (command,) in claimed), key=lambda command: int(command.pk))
+    add_peers(commands)
+    return commands
 
 
 _CLAIM = sql.Reader(

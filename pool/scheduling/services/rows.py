@@ -14,7 +14,6 @@ from pool.scheduling.shares import part_of
 from pool.scheduling.waiting import Waiting
 
 Pair = tuple[Replica, ReplicaPlacement]
-MOST_PEERS = 64  # beyond this each member is told only of rank 0, or a gang's commands grow with its square
 
 
 def replica_rows(job: Waiting, attempt: Attempt, placed: Placed, now: datetime) -> list[Pair]:
@@ -104,12 +103,10 @@ def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval
 def start_commands(
     job: Waiting, pairs: Sequence[Pair], facts: Facts, epoch: int, now: datetime
 ) -> Iterator[NodeCommand]:
-    """One start a replica; a gang's commands are written together, so that it starts together."""
-    told = pairs if len(pairs) <= MOST_PEERS else pairs[:1]
-    peers = [
-        {"rank": replica.rank, "node": node.name, "address": node.address}
-        for replica, node in ((replica, facts.nodes[part.node_key]) for replica, part in told)
-    ]
+    """One start a replica; a gang's commands are written together, so that it starts together.
+
+    Who a member's peers are is known by the replicas, and said when the command is sent (services/peers.py).
+    """
     for replica, part in pairs:
         payload = {
             "replica": replica.public_id,
@@ -123,7 +120,6 @@ def start_commands(
             "command": job.command,
             "environment": job.environment,
             "devices": [_device(facts.devices[item.device_key], item) for item in part.devices],
-            "peers": peers if len(pairs) > 1 else [],
             "grace_s": GRACE_S,
             "cpu_milli": part.cpu_milli,
             "memory_mib": part.host_memory_mib,

@@ -34,7 +34,7 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     if not actor.has_scope("jobs:write"):
         raise NotAllowed(_("this token may not submit jobs: it lacks the scope jobs:write"))
     place = resolve(actor, spec)
-    admission.check(spec, place.tenant)
+    admission.check(spec, place)
     now = clock.now()
     job = _job_row(actor, spec, place, now, cloned_from)
     event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)

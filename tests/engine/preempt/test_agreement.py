@@ -87,13 +87,13 @@ def compare(seed: int, deep: bool) -> None:
         assert isinstance(found, Plan)
 
 
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(250), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_flat(seed: int) -> None:
     compare(seed, deep=False)
 
 
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(250), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_deep(seed: int) -> None:
     compare(seed, deep=True)

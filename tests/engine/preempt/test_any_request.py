@@ -105,7 +105,7 @@ def test_like_replicas(
 
 
 @settings(
-    max_examples=examples(30), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=examples(20), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
 )
 @given(
     nodes=make.fleets(),

@@ -45,13 +45,13 @@ def run(seed: int, deep: bool) -> None:
         raise AssertionError((seed, world.log))
 
 
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_flat(seed: int) -> None:
     run(seed, deep=False)
 
 
-@settings(max_examples=examples(80), deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_deep(seed: int) -> None:
     run(seed, deep=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pool.engine import JobRequest, ReplicaRequest, RoleRequest
-from pool.engine.preempt import NoPlan, Plan, Rules
+from pool.engine.preempt import NoPlan, Plan, Roster, Rules
 from pool.engine.preempt.units import units_of
 from tests.engine import make
 from tests.engine.preempt.world import World
@@ -134,3 +134,37 @@ def test_the_same_content_in_any_order_gives_the_same_plan() -> None:
 def test_bad_rules_are_refused() -> None:
     with pytest.raises(ValueError, match="cooldown_s: -1"):
         Rules(cooldown_s=-1)
+
+
+def test_a_roster_that_has_lived_tells_what_a_fresh_one_tells() -> None:
+    world = World(make.nodes(4, 4), pool(16, queue(1), queue(2, 8)))
+    for key in range(1, 17):
+        world.submit(key, 1, make.job(ONE))
+    world.settle()
+    world.submit(50, 2, make.job(ReplicaRequest(4), 2))
+    assert isinstance(world.plan(50), Plan)  # the table of holds is made
+    for key in (3, 9, 14):
+        world.roster.add(replace(world.roster.jobs[key], restart_s=7_000))
+    world.fleet.replace_node(make.node(9, make.card(900)))  # rows stay, the table is made anew
+    world.fleet.replace_node(make.node(0, make.card(1)))  # all rows move
+    lived = world.plan(50)
+    world.roster = Roster(reversed(list(world.roster.jobs.values())))
+    assert world.plan(50) == lived
+    assert isinstance(lived, Plan)
+    assert len(lived.victims) == 8
+
+
+def test_work_whose_node_has_gone_frees_nothing_but_its_queue() -> None:
+    """A limit can still be met by it; room on cards cannot."""
+    world = World(make.nodes(2, 2), pool(4, queue(1, limit=2), queue(2)))
+    for key in (1, 2):
+        world.submit(key, 1, make.job(ReplicaRequest(1)), 1)
+    world.settle()
+    node = world.roster.jobs[1].replicas[0].holds[0].node_key
+    world.fleet.remove_node(node)
+    other = 3 - node
+    world.submit(9, 1, make.job(ONE), 9)
+    found = world.plan(9)
+    assert isinstance(found, Plan)
+    assert len(found.victims) == 1
+    assert {replica.node_key for replica in found.placed.replicas} == {other}

@@ -133,11 +133,22 @@ class World:
         work = self.work[key]
         if self.books.bars(work.queue, self.amounts(key)) is not None:
             return False
-        decision = decide(self.fleet, work.job, QUIET)
+        decision = decide(self.fleet, self.within_limits(key), QUIET)
         if not isinstance(decision, Placed):
             return False
         self.start(key, decision)
         return True
+
+    def within_limits(self, key: int) -> JobRequest:
+        """The job with no more replicas beyond its minimum than limits allow (jobs of one role)."""
+        work, (role, *others) = self.work[key], self.work[key].job.roles
+        if others:
+            return work.job
+        least = max(1, work.job.min_member, role.min_replicas)
+        one = replace(work.job, roles=(replace(role, replicas=1, min_replicas=1),), min_member=1)
+        each = asked(one, self.fleet.kinds.all, self.weights)
+        more = self.books.room(work.queue, self.amounts(key), each, role.replicas - least)
+        return replace(work.job, roles=(replace(role, replicas=least + more),))
 
     def settle(self, most: int = 500) -> int:
         """Run to the fixed point; the steps it took. AssertionError if there is none in sight."""

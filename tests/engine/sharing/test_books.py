@@ -46,6 +46,13 @@ def test_work_that_cannot_be_preempted_stays_within_quota_if_so_ruled() -> None:
     assert books.bars(1, pure(1), within_quota=True) is None
 
 
+def test_an_elastic_job_grows_up_to_a_limit() -> None:
+    books = Books(pool(12, queue(1, limit=4), queue(2, parent=1)))
+    assert books.room(2, pure(2), pure(1), 8) == 2
+    assert books.room(2, pure(2), pure(1), 1) == 1
+    assert books.room(2, pure(4), pure(1), 8) == 0
+
+
 @settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(st.data())
 def test_books_are_what_a_recount_says(data: st.DataObject) -> None:

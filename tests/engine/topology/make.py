@@ -12,6 +12,7 @@ from pool.engine import state as s
 from tests.engine import make
 
 QUIET = Policy(explain=False)
+ORDER = ["fleet", "site", "pod", "switch", "rack", "node", "island"]  # from the widest
 
 
 def tree(shape: list[int], cards: int = 4, **more: Any) -> list[NodeSpec]:

@@ -13,6 +13,7 @@ from pool.engine import Affinity, Fleet, JobRequest, NodeSpec, Placed, ReplicaRe
 from tests.engine import make as engine_make
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 LEVELS = ["node", "rack", "switch", "site"]
 
@@ -43,7 +44,7 @@ def hold(fleet: Fleet, decision: Placed, job: JobRequest) -> list[Any]:
     return list(fleet.apply(decision, job.tenant, job.trust_group, job.labels, repels_of(job)))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(nodes=make.trees(), work=st.lists(jobs(), min_size=2, max_size=6), ends=st.lists(st.integers(0, 5), max_size=6))
 def test_every_replica_stands_where_the_definition_lets_it(
     nodes: list[NodeSpec], work: list[JobRequest], ends: list[int]

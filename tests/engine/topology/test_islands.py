@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pool.engine import Fleet, NodeSpec, Placed, ReplicaRequest, decide
 from tests.engine import make as engine_make
 from tests.engine.topology import make
+from tests.reference.examples import examples
 
 
 def pairs(key: int, *islands: int, **more: object) -> NodeSpec:
@@ -82,7 +83,7 @@ def test_a_required_island() -> None:
     assert (out.neighbourhood.level, out.neighbourhood.met) == ("rack", False)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(
     islands=st.lists(st.lists(st.integers(-1, 2), min_size=1, max_size=6), min_size=1, max_size=3),
     taken=st.lists(st.integers(0, 17), max_size=8),

@@ -9,9 +9,10 @@ from pool.engine import Fleet, JobRequest, NodeSpec, Placed, ReplicaRequest, Rol
 from tests.engine import make as engine_make
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=examples(80), deadline=None, derandomize=True)
 @given(nodes=make.trees(), taken=st.lists(st.integers(0, 35), max_size=8), replicas=st.integers(2, 6))
 def test_no_contiguous_order_has_a_cheaper_ring(nodes: list[NodeSpec], taken: list[int], replicas: int) -> None:
     decision = decide(make.busy(nodes, taken), make.gang(replicas), make.QUIET)

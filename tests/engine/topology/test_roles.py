@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pool.engine import Fleet, JobRequest, Placed, ReplicaRequest, RoleRequest, decide
+from pool.engine import Fleet, JobRequest, NodeSpec, Placed, ReplicaRequest, RoleRequest, decide
 from tests.engine.topology import make
+from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 
 def job(*roles: RoleRequest, **more: Any) -> JobRequest:
@@ -71,3 +75,26 @@ def test_unlike_roles_that_stand_in_each_others_way_are_searched_inside_the_doma
     assert isinstance(decision, Placed)
     assert decision.neighbourhood is not None
     assert decision.neighbourhood.level == "rack"
+
+
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
+@given(
+    nodes=make.trees(),
+    taken=st.lists(st.integers(0, 35), max_size=12),
+    singles=st.integers(1, 5),
+    pairs=st.integers(1, 3),
+    required=st.sampled_from(["", "site", "switch", "rack", "node"]),
+)
+def test_two_roles_are_refused_only_where_no_domain_holds_both(
+    nodes: list[NodeSpec], taken: list[int], singles: int, pairs: int, required: str
+) -> None:
+    """Single cards and pairs: a domain holds both if it has the pairs node by node, and cards enough in all."""
+    fleet = make.busy(nodes, taken)
+    single = RoleRequest("single", ReplicaRequest(1), singles, singles)
+    pair = RoleRequest("pair", ReplicaRequest(2), pairs, pairs)
+    request = JobRequest(1, "t1", "g1", (single, pair), 0, required_topology_level=required)
+    domains = reference.domains(nodes, required or "fleet").values()
+    free = [[make.free(fleet, node) for node in members] for members in domains]
+    fits = [sum(cards // 2 for cards in of) >= pairs and sum(of) >= singles + 2 * pairs for of in free]
+    decision = decide(fleet, request, make.QUIET)
+    assert isinstance(decision, Placed) == any(fits)

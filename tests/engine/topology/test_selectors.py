@@ -14,6 +14,7 @@ from pool.engine.selectors import OPERATORS
 from tests.engine import make as engine_make
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 KEYS = st.sampled_from(["zone", "gen", "tier"])
 LABELS = st.dictionaries(KEYS, st.sampled_from(["a", "b", "3", "5", "-2"]), max_size=3)
@@ -30,7 +31,7 @@ def requirements(draw: st.DrawFn) -> Requirement:
     return Requirement(key, operator, values)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(
     of_nodes=st.lists(LABELS, min_size=1, max_size=3),
     of_cards=st.lists(LABELS, min_size=1, max_size=3),

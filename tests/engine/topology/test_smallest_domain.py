@@ -11,11 +11,10 @@ from pool.engine import NodeSpec, Placed, Refused, decide
 from tests.engine import make as engine_make
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
-ORDER = ["fleet", *reference.LEVELS, "island"]
 
-
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(
     nodes=make.trees(),
     taken=st.lists(st.integers(0, 35), max_size=14),
@@ -38,14 +37,14 @@ def test_level_and_parts_agree_with_a_reference_that_tries_every_domain(
         return
     used = [node for node in nodes if node.key in make.nodes_of(decision)]
     assert len({reference.domain(node, expected) for node in used} if expected != "fleet" else {0}) == 1
-    assert ORDER.index(decision.neighbourhood.level) >= ORDER.index(expected)
+    assert make.ORDER.index(decision.neighbourhood.level) >= make.ORDER.index(expected)
     _check_parts(nodes, expected, Counter(make.nodes_of(decision)), room)
 
 
 def _check_parts(nodes: list[NodeSpec], level: str, counts: Counter[int], room: object) -> None:
     """In each domain, from the chosen one down, what it took lies in the fewest of its parts that hold it."""
     for parent, child in zip(["fleet", *reference.LEVELS], reference.LEVELS, strict=False):
-        if ORDER.index(parent) < ORDER.index(level):
+        if make.ORDER.index(parent) < make.ORDER.index(level):
             continue
         for members in reference.domains(nodes, parent).values():
             took = sum(counts[node.key] for node in members)

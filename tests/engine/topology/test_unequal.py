@@ -13,6 +13,7 @@ from tests.engine import make as engine_make
 from tests.engine.reference import violations
 from tests.engine.topology import make
 from tests.reference import topology as reference
+from tests.reference.examples import examples
 
 WHOLE = ReplicaRequest(1)
 SLICE = ReplicaRequest(1, 4_000, memory_mib=(10_240,))
@@ -101,7 +102,7 @@ ASKS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(
     models=st.lists(st.lists(st.sampled_from(["A", "B"]), min_size=1, max_size=4), min_size=1, max_size=3),
     asks=st.lists(ASKS, min_size=1, max_size=3),
