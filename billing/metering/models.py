@@ -23,16 +23,18 @@ class UsageRecord(models.Model):
         CORRECTION = "correction", _("Correction")
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "use"), editable=False)
-    interval = models.ForeignKey("scheduling.Interval", on_delete=models.PROTECT, related_name="usage_records")
+    interval = models.ForeignKey(
+        "scheduling.Interval", on_delete=models.PROTECT, related_name="usage_records", db_index=False
+    )
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.USAGE)
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField()
     microseconds = models.BigIntegerField()  # negative in a correction
     day = models.DateField()  # in the tenant's billing time zone
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False)
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="+")
-    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="+")
-    site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+")
+    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="+", db_index=False)
+    site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+", db_index=False)
     model_name = models.CharField(max_length=64)
     isolation = models.CharField(max_length=12, choices=PRODUCTS)
     charge_num = models.PositiveIntegerField()  # the share of a card that is charged

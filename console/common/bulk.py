@@ -1,14 +1,17 @@
 """Inserts many rows of several tables in one go, for the hot paths.
 
 Django's bulk_create asks the database for the keys of each table and compiles each statement anew. Here the keys
-of all tables are reserved by one query, so that rows may point at each other before any of them is stored, and
-each table takes one prepared executemany.
+of all tables are reserved by one query, so that rows may point at each other before any of them is stored. SQLite
+takes one prepared executemany a table, PostgreSQL one prepared statement for all of them, each table's rows as one
+JSON document: a parameter a column and a message a row cost it more than the rows.
 """
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as made
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -16,6 +19,7 @@ from typing import Any, TypeVar
 import orjson
 from django.db import connection, models
 from django.db.models.base import ModelState
+from django.utils.functional import Promise
 
 from console.common import sql
 
@@ -29,19 +33,35 @@ def read_duration(value: Any) -> timedelta | None:
 
 
 class Keys:
-    """Primary keys that are reserved for unsaved rows, asked for before it is certain that they are all needed."""
+    """Primary keys that are reserved for unsaved rows, asked for before it is certain that they are all needed.
 
-    def __init__(self, wanted: Mapping[type[models.Model], int]) -> None:
+    With a `stock` PostgreSQL is asked for more at a time. Only for tables that one process at a time adds to: keys out
+    of the stocks of two say nothing of what came first.
+    """
+
+    def __init__(self, wanted: Mapping[type[models.Model], int], stock: "Stock | None" = None) -> None:
         self._wanted = {model._meta.db_table: n for model, n in wanted.items()}
-        self._asked = (_ask_sqlite if connection.vendor == "sqlite" else _ask_postgresql)(self._wanted)
         self._keys: dict[str, deque[int]] | None = None
+        if connection.vendor == "sqlite":
+            self._asked = _ask_sqlite(self._wanted)
+        elif stock is not None and stock.holds(self._wanted):
+            self._keys = stock.keys
+        else:
+            self._stock = stock
+            self._asked = _ask_postgresql({name: n + (_MORE if stock else 0) for name, n in self._wanted.items()})
+
+    def known(self) -> frozenset[str]:
+        """The tables whose keys are reserved here. The database numbers the rows of others."""
+        return frozenset(self._wanted)
 
     def number(self, groups: Sequence[Sequence[models.Model]]) -> None:
         """Sets the primary keys of these rows, at most as many of each model as were asked for."""
         if self._keys is None:
             self._keys = self._read(self._asked.rows())
         for group in groups:
-            keys = self._keys[group[0]._meta.db_table]
+            keys = self._keys.get(group[0]._meta.db_table)
+            if keys is None:
+                continue
             for row in group:
                 row.pk = keys.popleft()
 
@@ -50,10 +70,23 @@ class Keys:
             last = dict(rows)
             ends = {table: (last.get(table, 0) + 1, n) for table, n in self._wanted.items()}
             return {table: deque(range(first, first + n)) for table, (first, n) in ends.items()}
-        keys: dict[str, deque[int]] = {}
+        keys: dict[str, deque[int]] = {} if self._stock is None else self._stock.keys
         for table, key in rows:
             keys.setdefault(table, deque()).append(key)
         return keys
+
+
+_MORE = 512
+
+
+@dataclass
+class Stock:
+    """Keys that a process has reserved beyond what it needed. Sequences do not go back with a transaction."""
+
+    keys: dict[str, deque[int]] = made(default_factory=dict)
+
+    def holds(self, wanted: Mapping[str, int]) -> bool:
+        return all(len(self.keys.get(table, ())) >= n for table, n in wanted.items())
 
 
 def counts(groups: Sequence[Sequence[models.Model]]) -> dict[type[models.Model], int]:
@@ -68,18 +101,24 @@ def insert(*groups: Sequence[models.Model], keys: Keys | None = None) -> None:
     """Stores groups of unsaved rows, each group of one model, in this order; sets their primary keys.
 
     Call inside a transaction. Foreign keys may point at unsaved rows of any group. Model.save() is not called.
-    `keys`, of the same transaction, spare the question for them.
+    `keys`, of the same transaction, spare the question for them: what is not among them is numbered by the database,
+    and those rows do not know their keys.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("bulk.insert needs a transaction: the reserved keys belong to it")
     filled = [group for group in groups if group]
     if not filled:
         return
-    (keys or Keys(counts(filled))).number(filled)
-    with sql.together(), connection.cursor() as cursor:
-        for group in filled:
-            plan = _plan(type(group[0]), connection.vendor)
-            cursor.executemany(plan.statement, [_values(row, plan) for row in group])
+    keys = keys or Keys(counts(filled))
+    keys.number(filled)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            of = tuple((type(group[0]), group[0]._meta.db_table in keys.known()) for group in filled)
+            cursor.execute(_joint_statement(of), [_document(group) for group in filled])
+        else:
+            for group in filled:
+                plan = _plan(type(group[0]), connection.vendor)
+                cursor.executemany(plan.statement, [_values(row, plan) for row in group])
     for group in filled:
         for row in group:
             row._state.adding, row._state.db = False, connection.alias
@@ -147,11 +186,52 @@ def _sequence(table: str) -> str:
     return str(sql.fetch("SELECT pg_get_serial_sequence(%s, 'id')", table)[0][0])
 
 
+@lru_cache(maxsize=64)
+def _joint_statement(of: tuple[tuple[type[models.Model], bool], ...]) -> str:
+    """One INSERT a model, with its keys or without. Foreign keys and triggers look when all of it has ended."""
+    parts = []
+    for model, with_key in of:
+        table = connection.ops.quote_name(model._meta.db_table)
+        fields = [field for field in model._meta.concrete_fields if with_key or not field.primary_key]
+        names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
+        parts.append(
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
+        )
+    first = ", ".join(f"part_{place} AS ({part})" for place, part in enumerate(parts[:-1]))
+    return f"WITH {first} {parts[-1]}" if first else parts[-1]
+
+
+def _document(group: Sequence[models.Model]) -> str:
+    """Rows of one model as a JSON array of objects, by column."""
+    plan = _plan(type(group[0]), "postgresql")
+    return orjson.dumps([_columns(row, plan) for row in group], default=_plain).decode()
+
+
+def _columns(row: models.Model, plan: "Plan") -> dict[str, Any]:
+    values: dict[str, Any] = dict(zip(plan.columns, plan.read(row.__dict__), strict=True))
+    for place, name in plan.relations:
+        if values[plan.columns[place]] is None and (known := row._state.fields_cache.get(name)) is not None:
+            values[plan.columns[place]] = known.pk  # it was unsaved when this row was made
+    return values
+
+
+def _plain(value: Any) -> str:
+    """What JSON has no word for, as PostgreSQL reads it."""
+    if isinstance(value, timedelta):
+        return f"{value // timedelta(microseconds=1)} microseconds"
+    if isinstance(value, bytes | memoryview):
+        return f"\\x{bytes(value).hex()}"
+    if isinstance(value, Decimal | Promise):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not known to be stored by bulk.insert")
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How rows of a model become values: read all at once, then mend the few that the driver would not take."""
 
     statement: str
+    columns: tuple[str, ...]
     read: Callable[[dict[str, Any]], tuple[Any, ...]]  # of a row's attributes, one a column
     convert: tuple[tuple[int, Convert], ...]  # column -> what to do with a value that is not null
     texts: tuple[int, ...]  # members of TextChoices are to be plain
@@ -175,6 +255,7 @@ def _plan(model: type[models.Model], vendor: str) -> Plan:
             convert.append((place, converter))
     return Plan(
         f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({marks})",
+        tuple(str(field.column) for field in fields),
         itemgetter(*(field.attname for field in fields)),
         tuple(convert),
         tuple(texts),

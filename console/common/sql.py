@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db import connection, models
+from django.db import DatabaseError, DataError, connection, models, transaction
 from django.db.models.sql import Query
 
 
@@ -71,6 +71,83 @@ def together() -> Iterator[None]:
     connection.ensure_connection()
     with connection.wrap_database_errors, connection.connection.pipeline():
         yield
+
+
+class Mismatch(DatabaseError):
+    """A statement changed another number of rows than it must: nothing of its transaction was stored."""
+
+
+def exactly(count: int, change: str, *values: Any) -> None:
+    """A change that must meet `count` rows; `change` ends with RETURNING.
+
+    PostgreSQL itself refuses where it does not, so that nobody need wait for the answer before the commit.
+    Raises Mismatch: from `joint` on PostgreSQL, at once on SQLite.
+    """
+    if connection.vendor == "postgresql":
+        ask(f"WITH changed AS ({change}) SELECT {unless('count(*) = %s')} FROM changed", *values, count)
+        return
+    found = len(fetch(change, *values))
+    if found != count:
+        raise Mismatch(f"{found} rows changed, not {count}")
+
+
+def unless(condition: str) -> str:
+    """An expression that PostgreSQL refuses to compute unless `condition` holds: `joint` knows it by its error."""
+    return f"1 / (CASE WHEN {condition} THEN 1 ELSE 0 END)"
+
+
+_DIVISION_BY_ZERO = "22012"
+
+
+@contextmanager
+def joint() -> Iterator[Callable[[], None]]:
+    """A transaction all of whose statements and the commit go to PostgreSQL together: one wait instead of four.
+
+    Django's own begins and commits with a wait each. A statement whose answer is read inside is waited for. Whatever
+    goes wrong undoes all of it; hooks on commit run as ever. Inside another transaction, and on SQLite, it is a plain
+    one. No transaction can be nested in it. Raises Mismatch where `exactly` was not met.
+    It gives a function that sends the commit already, for callers that do something else before they wait for it.
+    """
+    if connection.vendor != "postgresql" or connection.in_atomic_block:
+        with _mismatches(), transaction.atomic(), together():
+            yield lambda: None
+        return
+    connection.ensure_connection()
+    link = connection.connection
+    sent: list[Any] = []
+
+    def commit() -> None:
+        if not sent:
+            sent.append(link.execute("COMMIT"))
+
+    connection.in_atomic_block = True
+    try:
+        with _mismatches(), connection.wrap_database_errors, link.pipeline():
+            link.execute("BEGIN")
+            yield commit
+            commit()
+    except BaseException:
+        _undo(link)
+        raise
+    finally:
+        connection.in_atomic_block = connection.needs_rollback = False
+    connection.run_and_clear_commit_hooks()
+
+
+@contextmanager
+def _mismatches() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        if getattr(error.__cause__, "sqlstate", "") != _DIVISION_BY_ZERO:
+            raise
+        raise Mismatch(str(error)) from error
+
+
+def _undo(link: Any) -> None:
+    connection.run_on_commit = []
+    if not link.closed:
+        link.rollback()
 
 
 def among(column: str, keys: Collection[int]) -> tuple[str, list[Any]]:

@@ -33,6 +33,9 @@ class Facts:
         for node in node_ids:
             self.nodes.pop(node, None)
 
+    def lacks(self, node_ids: Iterable[int]) -> bool:
+        return any(node not in self.nodes for node in node_ids)
+
     def learn(self, node_ids: Iterable[int]) -> None:
         """Reads the nodes that are not known. Two queries, or none."""
         missing = [node for node in set(node_ids) if node not in self.nodes]

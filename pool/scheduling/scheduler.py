@@ -6,7 +6,6 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -16,12 +15,13 @@ from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
 from pool.engine.types import Hold, Placed, Policy
+from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of
 from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
-from pool.scheduling.services.placement import Choice, Committed, commit_placements, commit_refusals
+from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.waiting import Waiting, WaitingList
 
@@ -31,6 +31,7 @@ BATCH = 256  # decisions a commit, at most
 FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first job does not wait for the last
 LATER_S = 0.1  # the later ones share more
 RESYNC_S = 600.0
+TELL_S = 1.0
 PART = 8  # nodes that a sweep reads before it looks up: about three milliseconds
 _QUICK = Policy(explain=False)
 
@@ -45,6 +46,9 @@ class Scheduler:
         self.waiting = WaitingList()
         self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
         self.batch = BATCH
+        self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
+        self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
+        self._told_at = 0.0
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -92,6 +96,7 @@ class Scheduler:
 
     def run_pass(self, candidates: Iterable[Waiting]) -> None:
         """Decide on each candidate once, committing as batches fill."""
+        self._told_at = time.monotonic()
         usage = self._usage()
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         began, span = time.perf_counter(), FIRST_S
@@ -110,6 +115,8 @@ class Scheduler:
                 self._commit(batch)
                 batch, began, span = [], time.perf_counter(), LATER_S
         self._commit(batch)
+        self._settle()
+        self._tell()
 
     def explain(self, most: int = 4) -> None:
         """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
@@ -178,25 +185,53 @@ class Scheduler:
             table[key] = table.get(key, 0) + more
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
+        """Sends a batch to the database, which stores it while the next one is decided."""
         if not batch:
             return
-        now: datetime = self.clock()
-        try:
-            done = commit_placements([choice for choice, _ in batch], self.facts, self.lease_name, self.epoch, now)
-        except IntegrityError as error:
-            # memory and database differ: believe the database, and find the culprit one by one
-            log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
-            self._forget(batch)
-            self.batch = 1 if self.batch > 1 else BATCH
+        choices = [choice for choice, _ in batch]
+        if self.facts.lacks(nodes_of(choices)):
+            self._settle()  # what follows asks the database
+        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock())
+        self._settle()
+        if self._guarded(batch, placement.send):
+            self._sent = (placement, batch)
+
+    def _settle(self) -> None:
+        """Waits for the batch that is on its way, and takes in what became of it."""
+        if self._sent is None:
             return
-        except BaseException:
-            self._forget(batch)
-            raise
+        (placement, batch), self._sent = self._sent, None
+        if not self._guarded(batch, placement.finish):
+            return
+        done = placement.done
+        self._started |= done.versions.keys()
+        if time.monotonic() > self._told_at + TELL_S:
+            self._tell()
         self.batch = BATCH
         self._forget([pair for pair in batch if pair[0].job.pk not in done.job_ids])
         self._learn(batch, done)
         for choice, _ in batch:
             self.waiting.drop(choice.job.pk)
+
+    def _tell(self) -> None:
+        """Starting what was placed needs the cores that placing needs: in a long pass it waits, but not for long."""
+        wake.gateways(self._started)
+        self._started, self._told_at = set(), time.monotonic()
+
+    def _guarded(self, batch: list[tuple[Choice, tuple[Hold, ...]]], step: Callable[[], None]) -> bool:
+        """Runs a step of this batch's placement; whether it went well. What was not stored is not held in memory."""
+        try:
+            step()
+        except IntegrityError as error:
+            # memory and database differ: believe the database, and find the culprit one by one
+            log.warning("placement_refused_by_database", jobs=len(batch), error=str(error))
+            self._forget(batch)
+            self.batch = 1 if self.batch > 1 else BATCH
+            return False
+        except BaseException:
+            self._forget(batch)
+            raise
+        return True
 
     def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Give back in memory what was not made durable, and read those nodes again."""

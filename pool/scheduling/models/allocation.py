@@ -13,12 +13,13 @@ class Isolation(models.TextChoices):
     EXCLUSIVE = "exclusive", _("Exclusive")
     MIG = "mig", _("MIG")
     VGPU = "vgpu", _("vGPU")
-    HOST = "host", _("Host")  # CPU and memory of the node only
+    HOST = "host", _("Host")  # CPU and memory of the node alone
 
 
 class Allocation(models.Model):
-    """A part of a device, or (device null) CPU and memory of a node, held by one replica.
+    """A part of a device, or (device null) CPU and memory of a node alone, held by one replica.
 
+    A replica's CPU and memory stand in the row of its first device: each row costs the database two changes more.
     Never edited but for `released_at`, which is set once.
     """
 
@@ -26,7 +27,7 @@ class Allocation(models.Model):
     replica = models.ForeignKey("scheduling.Replica", on_delete=models.PROTECT, related_name="allocations")
     job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="allocations")
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="allocations")
+    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="allocations", db_index=False)
     device = models.ForeignKey("inventory.Device", null=True, on_delete=models.PROTECT, related_name="allocations")
     isolation = models.CharField(max_length=12, choices=Isolation.choices)
     share_bp = models.PositiveIntegerField(default=0)
@@ -70,18 +71,18 @@ class Interval(models.Model):
     """
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "int"), editable=False)
-    allocation = models.ForeignKey(Allocation, on_delete=models.PROTECT, related_name="intervals")
+    allocation = models.ForeignKey(Allocation, on_delete=models.PROTECT, related_name="intervals", db_index=False)
     number = models.PositiveSmallIntegerField(default=1)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     end_reason = models.CharField(max_length=24, blank=True, default="")
     closed_at = models.DateTimeField(null=True, db_index=True)  # when the end became known
     job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="+")
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="+")
-    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="+")
-    site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+")
-    device = models.ForeignKey("inventory.Device", on_delete=models.PROTECT, related_name="intervals")
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False)
+    project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="+", db_index=False)
+    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="+", db_index=False)
+    site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+", db_index=False)
+    device = models.ForeignKey("inventory.Device", on_delete=models.PROTECT, related_name="intervals", db_index=False)
     model_name = models.CharField(max_length=64)
     vendor = models.CharField(max_length=32)
     isolation = models.CharField(max_length=12)

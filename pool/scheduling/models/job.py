@@ -18,9 +18,9 @@ class Job(models.Model):
         WORKFLOW_STEP = "workflow_step", _("Workflow step")
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "job"), editable=False)
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="jobs")
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="jobs", db_index=False)
     project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="jobs")
-    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="jobs")
+    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="jobs", db_index=False)
     submitted_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
     name = models.CharField(max_length=120)
     kind = models.CharField(max_length=16, choices=Kind.choices, default=Kind.BATCH)
@@ -52,7 +52,7 @@ class Job(models.Model):
             # a tenant's and a queue's open jobs are found without reading their whole history (case web 18)
             models.Index(fields=["tenant", "state"], name="job_tenant_state"),
             models.Index(fields=["queue", "state"], name="job_queue_state"),
-            models.Index(fields=["deadline_at"], name="job_deadline"),
+            models.Index(fields=["deadline_at"], condition=models.Q(deadline_at__isnull=False), name="job_deadline"),
         ]
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Job(models.Model):
 class JobRole(models.Model):
     """One kind of replica of a job. Memory is per device: unequal cards may be asked for."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="roles")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="roles", db_index=False)
     name = models.CharField(max_length=40)
     position = models.PositiveSmallIntegerField()
     replicas = models.PositiveIntegerField()
@@ -89,7 +89,7 @@ class Decision(models.Model):
     """One decision of the engine and its reasons."""
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "dec"), editable=False)
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="decisions")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     at = models.DateTimeField()
     placed = models.BooleanField()
     snapshot = models.CharField(max_length=64)  # id of the fleet state that was decided on
@@ -107,7 +107,7 @@ class Decision(models.Model):
 class Attempt(models.Model):
     """One run of a job, from placement to the end of its last process."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="attempts")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     number = models.PositiveSmallIntegerField()
     decision = models.ForeignKey(Decision, null=True, on_delete=models.SET_NULL, related_name="+")
     epoch = models.BigIntegerField()
@@ -127,11 +127,11 @@ class Replica(models.Model):
     """One process group on one node."""
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "rep"), editable=False)
-    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="replicas")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="replicas", db_index=False)
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="replicas")
-    role = models.ForeignKey(JobRole, on_delete=models.CASCADE, related_name="+")
+    role = models.ForeignKey(JobRole, on_delete=models.CASCADE, related_name="+", db_index=False)
     rank = models.PositiveIntegerField()
-    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="replicas")
+    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="replicas", db_index=False)
     state = models.CharField(max_length=12, choices=ReplicaState.choices, default=ReplicaState.ASSIGNED)
     exit_code = models.IntegerField(null=True)
     exit_detail = models.CharField(max_length=200, blank=True, default="")
@@ -150,7 +150,7 @@ class Replica(models.Model):
 class JobEvent(models.Model):
     """A line of the job page's timeline. `kind` is translated by the page, `params` fill it in."""
 
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events")
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="events", db_index=False)
     at = models.DateTimeField()
     kind = models.CharField(max_length=40)
     params = models.JSONField(default=dict)

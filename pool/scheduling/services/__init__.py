@@ -5,7 +5,7 @@ from pool.scheduling.services.commands import ask_done, claim_commands, command_
 from pool.scheduling.services.control import cancel_job, clone_job, requeue_job, retry_job, set_priority
 from pool.scheduling.services.gangs import lock_gangs
 from pool.scheduling.services.lifecycle import end_member, replica_ended, replica_started, replicas_lost, start_member
-from pool.scheduling.services.placement import commit_placements, commit_refusals
+from pool.scheduling.services.placement import Placement, commit_refusals
 from pool.scheduling.services.queues import QueueLimits, create_queue, set_queue_state
 from pool.scheduling.services.release import Member, ask_members, members_of
 from pool.scheduling.services.stopping import expire_jobs
@@ -13,6 +13,7 @@ from pool.scheduling.services.submit import submit_job
 
 __all__ = [
     "Member",
+    "Placement",
     "QueueLimits",
     "ask_done",
     "ask_members",
@@ -20,7 +21,6 @@ __all__ = [
     "claim_commands",
     "clone_job",
     "command_done",
-    "commit_placements",
     "commit_refusals",
     "create_queue",
     "dry_run",

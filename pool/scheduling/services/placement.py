@@ -1,27 +1,27 @@
 """Makes decisions durable: many in one transaction, fenced by the scheduler's epoch."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import chain as joined
 from operator import attrgetter
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Model
 
 from console.audit import services as audit
-from console.audit.models import AuditEntry
 from console.common import bulk, lease, sql
 from console.common.actor import system
 from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused, ScoreParts
-from pool.inventory.services import lock_nodes
-from pool.scheduling import wake
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit
 from pool.scheduling.models import Allocation, Attempt, Decision, Interval, JobEvent, NodeCommand, Replica
 from pool.scheduling.services import rows
+from pool.scheduling.services.taking import still_queued, take
 from pool.scheduling.waiting import Waiting
 
 _SCORE_FIELDS = tuple(field.name for field in fields(ScoreParts))
@@ -53,47 +53,87 @@ class Fenced(Conflict):
     code = "fenced"
 
 
-def commit_placements(choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> Committed:
-    """All placements of `choices` in one transaction; jobs that are no longer waiting are left out.
+class Placement:
+    """Placements of waiting jobs in one transaction; jobs that no longer wait are left out.
 
-    Raises Fenced when the epoch is no longer current, and IntegrityError when the database refuses a double use:
-    then nothing at all was written.
+    In steps: its rows are made before the transaction, since whoever holds locks must not be thinking; between `send`
+    and `finish` the database works and the caller may think, but ask nothing of the database. Both raise
+    IntegrityError when the database refuses a double use, `finish` Fenced when the epoch is no longer current: then
+    nothing at all was written. Whoever calls wakes the gateways (pool/scheduling/wake.py).
     """
-    facts.learn(part.node_key for choice in choices for part in _placed(choice).replicas)
-    made = {choice.job.pk: _rows_of(choice, facts, epoch, now) for choice in choices}
-    with transaction.atomic():
-        with sql.together():
-            fence = lease.hold(lease_name, epoch)
-            lock_nodes(_nodes(choices))
-            started = sql.ask(_START.format(marks=sql.marks(made)), *made)
-            keys, chain = bulk.Keys({**bulk.counts(_groups(made.values())), AuditEntry: len(made)}), audit.Chain()
-            if not fence.rows():
-                raise Fenced("this scheduler lost its lease")
-            kept_ids = {pk for (pk,) in started.rows()}
-            kept = [choice for choice in choices if choice.job.pk in kept_ids]
-            if not kept:
-                return Committed(frozenset(), (), {})
-            entries = chain.link(_SCHEDULER, [_audit_entry(choice) for choice in kept])
-            bulk.insert(*_groups([made[choice.job.pk] for choice in kept]), entries, keys=keys)
-            nodes = _nodes(kept)
-            versions = sql.ask(f"SELECT id, version FROM inventory_node WHERE id IN ({sql.marks(nodes)})", *nodes)
-        chain.check()
-        wake.gateways(nodes)
-    allocations = tuple(row for choice in kept for row in made[choice.job.pk].allocations)
-    return Committed(frozenset(kept_ids), allocations, dict(versions.rows()))
+
+    def __init__(self, choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> None:
+        facts.learn(nodes_of(choices))
+        self._choices, self._lease, self._epoch = list(choices), lease_name, epoch
+        self._made = {choice.job.pk: _rows_of(choice, facts, epoch, now) for choice in choices}
+        self._open: ExitStack | None = None
+        self.done = Committed(frozenset(), (), {})
+
+    def send(self) -> None:
+        """All of it, the commit too."""
+        rows = [self._made[choice.job.pk] for choice in self._choices]
+        nodes = nodes_of(self._choices)
+        try:
+            with ExitStack() as stack:
+                commit = stack.enter_context(sql.joint())
+                self._versions = take(self._lease, self._epoch, nodes, [choice.job.pk for choice in self._choices])
+                entries = audit.Chain().link(_SCHEDULER, [_audit_entry(choice) for choice in self._choices])
+                groups = _groups(rows)
+                bulk.insert(*groups, entries, keys=bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK))
+                commit()
+                self._open = stack.pop_all()
+        except sql.Mismatch:
+            self._open = None
+
+    def finish(self) -> None:
+        """Waits; then `done` tells. What was refused since some jobs wait no longer is tried again without them."""
+        for _ in range(len(self._choices) + 2):
+            if self._stored():
+                self.done = self._committed()
+                return
+            self._leave_out()
+            if not self._choices:
+                return
+            self.send()
+        raise DatabaseError("a placement was refused, and nothing that explains it can be seen")
+
+    def _stored(self) -> bool:
+        if self._open is None:
+            return False
+        try:
+            self._open.close()
+        except sql.Mismatch:
+            return False
+        return True
+
+    def _leave_out(self) -> None:
+        if not lease.hold(self._lease, self._epoch).rows():
+            raise Fenced("this scheduler lost its lease")
+        queued = still_queued([choice.job.pk for choice in self._choices])
+        self._choices = [choice for choice in self._choices if choice.job.pk in queued]
+
+    def _committed(self) -> Committed:
+        rows = tuple(row for choice in self._choices for row in self._made[choice.job.pk].allocations)
+        more = Counter(row.node_id for row in rows)  # each raises the version by one; others are kept out meanwhile
+        versions = {node: version + more[node] for node, version, *_ in self._versions.rows()}
+        return Committed(frozenset(choice.job.pk for choice in self._choices), rows, versions)
 
 
-# queued -> starting, by conditional UPDATE; gives the jobs that did
-_START = (
-    "UPDATE scheduling_job SET state = 'starting', attempt_count = attempt_count + 1"
-    " WHERE state = 'queued' AND id IN ({marks}) RETURNING id"
-)
+def _pointed_at(groups: Sequence[Sequence[Model]]) -> list[Sequence[Model]]:
+    """Rows that others name by their keys. Only the scheduler adds to these tables."""
+    return [group for group in groups if type(group[0]) in _STOCKED]
+
+
+_STOCKED = (Decision, Attempt, Replica, Allocation)
+_STOCK = bulk.Stock()
 
 
 def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime) -> None:
     """Why jobs wait, for their pages. Nothing depends on it."""
     with transaction.atomic():
-        bulk.insert([_decision(choice, epoch, now) for choice in choices])
+        bulk.insert(
+            [_decision(choice, epoch, now) for choice in choices], keys=bulk.Keys({Decision: len(choices)}, _STOCK)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +150,6 @@ class _Rows:
 
 
 def _rows_of(choice: Choice, facts: Facts, epoch: int, now: datetime) -> _Rows:
-    """Made before the transaction: whoever holds locks must not be thinking."""
     job = choice.job
     decision = _decision(choice, epoch, now)
     attempt = bulk.new(
@@ -137,7 +176,7 @@ def _groups(made: Iterable[_Rows]) -> list[list[Model]]:
 _FIELDS = attrgetter(*(field.name for field in fields(_Rows)))
 
 
-def _nodes(choices: Iterable[Choice]) -> list[int]:
+def nodes_of(choices: Iterable[Choice]) -> list[int]:
     return sorted({part.node_key for choice in choices for part in _placed(choice).replicas})
 
 

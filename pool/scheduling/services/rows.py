@@ -38,7 +38,7 @@ def replica_rows(job: Waiting, attempt: Attempt, placed: Placed, now: datetime) 
 
 
 def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iterator[Allocation]:
-    """One row a device part, and one for the node's CPU and memory if any is asked."""
+    """One row a device part, the first with the CPU and memory of the node; without devices a row for these alone."""
     replica, part = pair
     common: dict[str, Any] = {
         "replica": replica,
@@ -48,6 +48,7 @@ def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iter
         "epoch": epoch,
         "created_at": now,
     }
+    of_node = {"cpu_milli": part.cpu_milli, "host_memory_mib": part.host_memory_mib}
     for device in part.devices:
         yield bulk.new(
             Allocation,
@@ -58,12 +59,12 @@ def allocation_rows(job: Waiting, pair: Pair, epoch: int, now: datetime) -> Iter
             mig_profile=device.mig_profile,
             mig_start=device.mig_start,
             mig_size=device.mig_size,
+            **of_node,
             **common,
         )
-    if part.cpu_milli or part.host_memory_mib:
-        yield bulk.new(
-            Allocation, isolation="host", cpu_milli=part.cpu_milli, host_memory_mib=part.host_memory_mib, **common
-        )
+        of_node = {}
+    if any(of_node.values()):
+        yield bulk.new(Allocation, isolation="host", **of_node, **common)
 
 
 def interval_row(job: Waiting, allocation: Allocation, facts: Facts) -> Interval:

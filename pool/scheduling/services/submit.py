@@ -4,12 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
-from console.audit.models import AuditEntry
 from console.common import bulk, clock, sql
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
@@ -42,13 +40,10 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
     entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
     rows: list[Sequence[Model]] = [[job], _role_rows(job, spec), [event], [also(job)] if also else []]
-    with transaction.atomic():
-        with sql.together():
-            states, chain = sql.ask(_STATES, place.queue.pk), audit.Chain()
-            keys = bulk.Keys({**bulk.counts(rows), AuditEntry: 1})
-            _check_open(states.rows())
-            bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
-        chain.check()
+    with sql.joint():
+        states, chain, keys = sql.ask(_STATES, place.queue.pk), audit.Chain(), bulk.Keys({Job: 1})
+        _check_open(states.rows())
+        bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
         wake.scheduler([job.pk])
     return job
 
