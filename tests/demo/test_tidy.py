@@ -50,8 +50,8 @@ def left(job: Job) -> tuple[int, int, int]:
 
 
 def test_old_finished_demo_work_loses_its_story_and_keeps_its_facts(demo: Tenant) -> None:
-    old, fresh, running = story(demo, timedelta(hours=7)), story(demo, timedelta(minutes=30)), story(demo, None)
-    middle = story(demo, timedelta(hours=2))
+    old, fresh, running = story(demo, timedelta(hours=7)), story(demo, timedelta(minutes=5)), story(demo, None)
+    middle = story(demo, timedelta(minutes=15))
     assert services.tidy(NOW) == 5
     assert left(old) == (0, 0, 0)
     assert left(middle) == (0, 2, 1)
