@@ -16,7 +16,11 @@ ROOM = Path(__file__).resolve().parents[2] / "pool" / "scheduling"
 
 def test_every_event_has_a_sentence() -> None:
     source = "\n".join(path.read_text() for path in ROOM.rglob("*.py") if "pages" not in path.parts)
-    calls = [call for call in re.findall(r"\bnote(?:_where)?\((.*?)\)\n", source, re.DOTALL) if not call.startswith("job: Job")]
+    calls = [
+        call
+        for call in re.findall(r"\bnote(?:_where)?\((.*?)\)\n", source, re.DOTALL)
+        if not call.startswith("job: Job")
+    ]
     kinds = {word for call in calls for word in re.findall(r'(?<![=\w])"(\w+)"(?!:)', call)}
     services = "\n".join(path.read_text() for path in (ROOM / "services").glob("*.py"))
     kinds |= set(re.findall(r'\bkind="(\w+)"', services))  # events that are stored in batches
