@@ -19,7 +19,7 @@ import time
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pool.engine import Fleet, NodeSpec, Placed, Policy, ReplicaRequest, decide
@@ -30,6 +30,7 @@ from tests.shared_data import describe
 
 QUIET = Policy(explain=False)
 WARM = 5_000
+GAIN = 5_000  # bp
 
 
 class Side(Protocol):
@@ -63,8 +64,8 @@ class Fgd:
 
 
 class Engine:
-    """decide; if it refuses, a plan of at most ``most`` moves, and no more than cards are asked for;
-    every move counts as costing the same."""
+    """decide; if it refuses, a plan of at most ``most`` moves. A move costs the GPU share that it
+    displaces, and a plan has to admit half a card more than that."""
 
     def __init__(self, nodes: list[NodeSpec], tasks: list[ReplicaRequest], most: int) -> None:
         self.fleet, self.most, self.moves = Fleet.build(nodes, mix=openb.typical(tasks)), most, 0
@@ -78,8 +79,8 @@ class Engine:
         if isinstance(decision, Placed):
             self._add(Movable(job, self.fleet.apply(decision, job.tenant, job.trust_group)))
             return True
-        most = min(self.most, max(task.devices, 1))
-        plan = plan_moves(self.fleet, job, self.on, QUIET, most) if most else None
+        worth = task.devices * task.share_bp - GAIN
+        plan = plan_moves(self.fleet, job, self.on, QUIET, self.most, worth) if self.most and worth > 0 else None
         if plan is None:
             return False
         holds = carry_out(self.fleet, job, plan)
@@ -96,6 +97,8 @@ class Engine:
             self.fleet.release(hold)
 
     def _add(self, movable: Movable) -> None:
+        share = sum(hold.share_bp for hold in movable.holds)
+        movable = replace(movable, cost=max(share, 1))
         self.live[movable.job.key] = movable
         insort(self.on[movable.node_key], movable, key=lambda m: m.order)
 

@@ -27,15 +27,21 @@ MOST_NODES: Final = 24  # looked at closely for one job
 MOST_TRIES: Final = 12  # sets tried on a copy of the fleet
 
 ByNode = Mapping[int, Sequence[Movable]]
+Limits = tuple[int, int | None]  # moves, and their cost together
 
 
 def plan_moves(
-    fleet: Fleet, job: JobRequest, movable: ByNode, policy: Policy = DEFAULT, most: int = 8
+    fleet: Fleet,
+    job: JobRequest,
+    movable: ByNode,
+    policy: Policy = DEFAULT,
+    most: int = 8,
+    most_cost: int | None = None,
 ) -> MovePlan | None:
-    """At most ``most`` moves that admit the job, or None if none were found (for a large fleet the
-    search is bounded, so None is no proof). ``movable``: see :func:`~pool.engine.moves.by_node`.
-    Changes nothing; the same content gives the same plan."""
-    found = _Search(fleet, job, movable, policy, most)
+    """At most ``most`` moves, of ``most_cost`` together, that admit the job, or None if none were
+    found (for a large fleet the search is bounded, so None is no proof). ``movable``: see
+    :func:`~pool.engine.moves.by_node`. Changes nothing; the same content gives the same plan."""
+    found = _Search(fleet, job, movable, policy, (most, most_cost))
     outcome = try_place(fleet, job, policy)
     if isinstance(outcome, Placed):
         return MovePlan(outcome, (), 0, fleet.snapshot_id)
@@ -49,8 +55,8 @@ def plan_moves(
 class _Search:
     """One search: what was found out about movables on the way is kept for the next try."""
 
-    def __init__(self, fleet: Fleet, job: JobRequest, movable: ByNode, policy: Policy, most: int) -> None:
-        self.fleet, self.job, self.movable, self.policy, self.most = fleet, job, movable, policy, most
+    def __init__(self, fleet: Fleet, job: JobRequest, movable: ByNode, policy: Policy, limits: Limits) -> None:
+        self.fleet, self.job, self.movable, self.policy, self.limits = fleet, job, movable, policy, limits
         self.homes = Homes(fleet, policy)
 
     def ways(self, request: ReplicaRequest, without: frozenset[int] = frozenset()) -> Iterator[Leaving]:
@@ -63,8 +69,8 @@ class _Search:
             if key in without:
                 continue
             able = [movable for movable in self.movable.get(key, ()) if self.homes.any_for(movable)]
-            leaving = clear(fleet, row, task, able, self.most)
-            if leaving:
+            leaving = clear(fleet, row, task, able, self.limits[0])
+            if leaving and self._within(leaving):
                 found.append((total(leaving), len(leaving), row, leaving))
         found.sort(key=lambda way: way[:3])
         for _, _, _, leaving in found[:MOST_TRIES]:
@@ -92,10 +98,14 @@ class _Search:
     def _next(self, request: ReplicaRequest, gone: list[Movable]) -> Leaving:
         """The cheapest set on a node that has not been cleared yet; () if there is none."""
         cleared = frozenset(movable.node_key for movable in gone)
-        if len(gone) >= self.most or self.job.roles[0].replicas + len(self.job.roles) <= 2:
+        if len(gone) >= self.limits[0] or self.job.roles[0].replicas + len(self.job.roles) <= 2:
             return ()  # one replica needs one node only
         more = next(self.ways(request, cleared), ())
-        return more if len(gone) + len(more) <= self.most else ()
+        return more if self._within((*gone, *more)) else ()
+
+    def _within(self, leaving: Leaving) -> bool:
+        most, most_cost = self.limits
+        return len(leaving) <= most and (most_cost is None or total(leaving) <= most_cost)
 
     def _rehome(self, gone: list[Movable]) -> tuple[Move, ...] | None:
         moves = []

@@ -86,6 +86,13 @@ def test_no_more_moves_than_allowed() -> None:
     assert len(who(plan(fleet, four, movables, most=4))) == 4
 
 
+def test_no_dearer_than_allowed() -> None:
+    fleet = Fleet.build(make.nodes(2, 2))
+    movables = by_node([put(fleet, 1, 1, [100], cost=9), put(fleet, 2, 2, [200], cost=4)])
+    assert plan_moves(fleet, PAIR, movables, QUIET, most_cost=3) is None
+    assert who(plan_moves(fleet, PAIR, movables, QUIET, most_cost=4)) == [2]
+
+
 def test_nobody_is_moved_who_has_no_other_place() -> None:
     fleet = Fleet.build(make.nodes(2, 2))
     large = put(fleet, 1, 1, [100], memory_mib=(24_576,), models=frozenset({"A"}))
