@@ -178,10 +178,11 @@ def test_without_scripts_the_table_says_the_same(open_page: Open, operator: User
     seen = open_page(reverse("web:heatmap_table") + "?rack=r02", operator, scripts=False)
     rows: Any = seen.page.locator("#devices tbody tr")
     assert rows.count() == 16
-    first = rows.first.inner_text()
-    assert "r02-n2 · GPU 7" in first
-    assert "80 %" in first
-    assert "XID 79" in first
+    assert "r02-n1 · GPU 0" in rows.first.inner_text()
+    last = rows.last.inner_text()
+    assert "r02-n2 · GPU 7" in last
+    assert "80 %" in last
+    assert "XID 79" in last
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
