@@ -29,7 +29,7 @@ def valkey() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _audit_chains_begin_anew() -> None:
     """The database is emptied between tests; what this process remembers of it is forgotten with it."""
-    audit.forget_head()
+    audit.forget_heads()
 
 
 @pytest.fixture

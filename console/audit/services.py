@@ -16,6 +16,7 @@ from console.common import bulk, clock, sql
 from console.common.actor import Actor
 
 _local = threading.local()
+_forgotten = 0  # how often heads were forgotten: one that was remembered before counts no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,9 @@ class Chain:
 
     def __init__(self) -> None:
         self._id = _chain_id()
-        self._known: tuple[int, str] | None = _local.__dict__.pop("head", None)
-        if self._known is None:
+        at, self._known = _local.__dict__.pop("head", (0, None))
+        if self._known is None or at != _forgotten:
+            self._known = None
             self._head = sql.ask("SELECT seq, head FROM audit_auditchain WHERE chain_id = %s", self._id)
 
     def link(self, actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
@@ -91,7 +93,7 @@ class Chain:
             self._id,
             seq,
         )
-        transaction.on_commit(lambda: setattr(_local, "head", last))
+        transaction.on_commit(lambda: setattr(_local, "head", (_forgotten, last)))
         return rows
 
     def _ask(self) -> tuple[int, str]:
@@ -99,9 +101,10 @@ class Chain:
         return found[0] if found else _open_chain(self._id)
 
 
-def forget_head() -> None:
-    """For whoever empties the database under a running process: tests."""
-    _local.__dict__.pop("head", None)
+def forget_heads() -> None:
+    """Of all threads: for whoever empties the database under a running process, as tests do."""
+    global _forgotten
+    _forgotten += 1
 
 
 def _open_chain(chain_id: str) -> tuple[int, str]:
@@ -119,7 +122,7 @@ def _chain_id() -> str:
     if getattr(_local, "pid", None) != os.getpid():  # first use, or a fork carried the parent's over
         _local.pid = os.getpid()
         _local.chain = f"w-{uuid.uuid4().hex}"
-        forget_head()
+        _local.__dict__.pop("head", None)
     return str(_local.chain)
 
 

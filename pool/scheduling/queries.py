@@ -65,15 +65,17 @@ def replicas_for(actor: Actor) -> QuerySet[Replica]:
 
 def queues_for(actor: Actor) -> QuerySet[Queue]:
     """With `held_bp` (share held now), `waiting` and `active` (jobs)."""
+    active = [JobState(state) for state in JOB_ACTIVE]
     held = (
-        # naming the tenant leads to the index of its live allocations, past those of all finished jobs
-        Allocation.objects.filter(tenant=OuterRef("tenant"), job__queue=OuterRef("pk"), released_at__isnull=True)
+        # tenant and state lead past all finished jobs and what they held, in whichever order they are looked for
+        Allocation.objects.filter(
+            tenant=OuterRef("tenant"), job__queue=OuterRef("pk"), job__state__in=active, released_at__isnull=True
+        )
         .order_by()
         .values("job__queue")
         .annotate(total=Sum("share_bp"))
         .values("total")
     )
-    active = [JobState(state) for state in JOB_ACTIVE]
     return (
         Queue.objects.filter(own(actor))
         .select_related("tenant")
