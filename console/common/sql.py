@@ -118,7 +118,7 @@ def joint() -> Iterator[Callable[[], None]]:
 
     def commit() -> None:
         if not sent:
-            sent.append(link.execute("COMMIT"))
+            sent.append(_seal(link))
 
     connection.in_atomic_block = True
     try:
@@ -131,6 +131,14 @@ def joint() -> Iterator[Callable[[], None]]:
         raise
     finally:
         connection.in_atomic_block = connection.needs_rollback = False
+    _tell()
+
+
+def _seal(link: Any) -> Any:
+    return link.execute("COMMIT")
+
+
+def _tell() -> None:
     connection.run_and_clear_commit_hooks()
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db import connection
 
+from console.common import sql
+
 MOMENTS = ("before", "after")
 
 
@@ -43,7 +45,7 @@ class Faults:
 
 
 def install(faults: Faults, patch: Callable[[Any, str, Any], None]) -> None:
-    """Each real commit of the database becomes two fault points."""
+    """Each real commit of the database becomes two fault points; that of `sql.joint` goes another way."""
     commit, rollback = connection.commit, connection.rollback
 
     def dying_commit() -> None:
@@ -55,4 +57,19 @@ def install(faults: Faults, patch: Callable[[Any, str, Any], None]) -> None:
             connection.run_on_commit = []  # the process died before its hooks ran
             raise Crash
 
+    seal, tell = sql._seal, sql._tell
+
+    def dying_seal(link: Any) -> Any:
+        if faults.hit("commit", "before"):
+            raise Crash
+        return seal(link)
+
+    def dying_tell() -> None:
+        if faults.hit("commit", "after"):
+            connection.run_on_commit = []
+            raise Crash
+        tell()
+
     patch(connection, "commit", dying_commit)
+    patch(sql, "_seal", dying_seal)
+    patch(sql, "_tell", dying_tell)

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,7 +10,8 @@ from unittest import mock
 from django.core.management import call_command
 from django.db import connection
 
-from console.common import clock
+from console.audit import services as audit
+from console.common import clock, sql
 from pool.scheduling import admission, services, wake
 from tests.simulator import checks
 from tests.simulator.faults import Faults, install
@@ -40,6 +41,7 @@ POINTS = tuple(
 @contextmanager
 def fresh_database(template: Path) -> Iterator[None]:
     """An empty, migrated database whose commits are real: a copy of `template`, or all tables emptied."""
+    audit.forget_heads()
     if connection.vendor != "sqlite":
         yield
         call_command("flush", verbosity=0, interactive=False, inhibit_post_migrate=True)
@@ -64,7 +66,9 @@ def run(seed: int, plan: dict[tuple[str, str], int]) -> Faults:
     admission.shared.__init__()  # type: ignore[misc]
     world = World(seed, faults)
     with mock.patch.object(clock, "now", world.clock), mock.patch.object(wake, "_send", world.publish):
-        with mock.patch.object(connection, "commit", connection.commit):
+        with ExitStack() as stack:
+            for place, name in ((connection, "commit"), (sql, "_seal"), (sql, "_tell")):
+                stack.enter_context(mock.patch.object(place, name, getattr(place, name)))
             install(faults, setattr)
             world.tick(0.1)
             faults.plan = plan

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from console.audit import services as audit
 from console.common import lease
 from console.common.actor import system
 from console.common.errors import WeirError
@@ -67,6 +68,7 @@ class World:
         try:
             return work()
         except Crash:
+            audit.forget_heads()  # what the process knew is gone with it
             on_crash()
         except (WeirError, StaleSession):
             return None  # refused: what a client or an old connection meets
