@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.bench.cpu import cpu_seconds
+from tests.bench.cpu import core_ms, cpu_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = "nodes={nodes},devices=8,model=H100-80GB,prefix=bench"
@@ -340,8 +340,8 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     frames = browse(stack, given.browsers, stop)
     observer = Observer()
     observer.start()
-    run = os.getpid()  # a database may hold jobs of an earlier run
     settle()
+    run = os.getpid()  # a database may hold jobs of an earlier run
     load(stack, 5, 3, f"{run}-warm")
     print(f"{connection.vendor}, {given.nodes * 8} devices with telemetry, {given.browsers} browsers", flush=True)
     rounds = [one_round(stack, given, observer, f"{run}-{number}") for number in range(given.rounds)]
@@ -370,21 +370,24 @@ def one_round(stack: Stack, given: argparse.Namespace, observer: Observer, run: 
     row = [1e3 * (observer.placed[name] - observer.jobs[name]) for name in sent]
     http = [1e3 * (observer.placed[name] - sent[name]) for name in sent]
     values = [percentile(found, part) for found in (row, http) for part in (0.5, 0.99)]
-    time.sleep(35 if given.rounds > 1 else 0)  # what runs ends, so that each round begins alike
-    figures = dict(zip(TARGETS, [*values, 1e3 * release_thousand(stack, observer, f"{run}-bulk")], strict=True))
-    shares = {name: 100 * (after[name] - before.get(name, 0.0)) / loaded for name in after}
+    rest()
+    values.append(1e3 * release_thousand(stack, observer, f"{run}-bulk"))
+    figures = dict(zip(TARGETS, values, strict=True))
+    shares = {name: 100 * (spent - before.get(name, 0.0)) / loaded for name, spent in after.items()}
     print("  ".join(f"{name} {value:.1f}" for name, value in figures.items()))
     print("  % of a core: " + ", ".join(f"{name} {share:.0f}" for name, share in sorted(shares.items())))
     print(f"  a fixed piece of Python took {speed:.0f} and {core_ms():.0f} ms of CPU", flush=True)
+    rest()
     return figures
 
 
-def core_ms() -> float:
-    """CPU time of a fixed loop: a host that is shared gives less of a core at one time than at another."""
-    began, total = time.process_time(), 0
-    for number in range(1_000_000):
-        total += number * number
-    return 1e3 * (time.process_time() - began)
+def rest() -> None:
+    """Until all that was submitted has ended, for it would share the cores with what is measured next."""
+    from pool.scheduling.models import Job
+    from pool.scheduling.queries import active_states
+
+    wait_for(lambda: not Job.objects.filter(state__in=active_states()).exists(), 180)
+    time.sleep(2)
 
 
 if __name__ == "__main__":
