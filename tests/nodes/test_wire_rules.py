@@ -1,6 +1,7 @@
 """What breaks the rules of the wire ends its own connection and nothing else; what keeps them is stored as it says."""
 
 import struct
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -81,10 +82,13 @@ def test_what_is_no_telemetry_is_nothing(data):
 def test_a_period_becomes_one_packed_row_a_node(calm):
     wire = welcomed(calm, "good")
     measures = calm.gateway.measures
+    starts_at = datetime.fromtimestamp(measures._period * 60, UTC)
+    measures.now = lambda: starts_at  # the real minute may end while the reports are on their way
     wire.report(util=[1_000, 0], temp=300)
     wait_for(lambda: measures._sums, "the first report is in")
     wire.report(util=[3_000, 0], temp=310, seq=2)
     wait_for(lambda: [total.samples for total in measures._sums.values()] == [2], "the second one")
-    measures._period -= 1  # the minute is over
+    measures.now = lambda: starts_at + timedelta(minutes=1)
     row = wait_for(NodeRollup.objects.first, "the row")
+    assert row.starts_at == starts_at
     assert np.frombuffer(bytes(row.payload), "<u2").reshape(2, 5).tolist() == [[2000, 0, 305, 0, 2], [0, 0, 305, 0, 2]]

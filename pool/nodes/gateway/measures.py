@@ -1,7 +1,6 @@
 """Reports on their way out: the latest state to Valkey once a second, and a packed rollup once a minute."""
 
 import asyncio
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,8 @@ import numpy as np
 import structlog
 from django.db import DatabaseError
 
+from console.common import clock
+from console.common.clock import Clock
 from pool.nodes import telemetry
 from pool.nodes.gateway.connection import Connection
 from pool.nodes.gateway.database import DatabaseThread
@@ -33,11 +34,11 @@ class Sum:
 
 
 class Measures:
-    def __init__(self, database: DatabaseThread, live: Live) -> None:
-        self._database, self._live = database, live
+    def __init__(self, database: DatabaseThread, live: Live, now: Clock = clock.now) -> None:
+        self._database, self._live, self.now = database, live, now
         self._latest: dict[Connection, np.ndarray[Any, Any]] = {}
         self._sums: dict[int, Sum] = {}
-        self._period = int(time.time()) // PERIOD_S
+        self._period = self._running()
         self._rolling: asyncio.Task[None] | None = None
 
     def take(self, connection: Connection, devices: np.ndarray[Any, Any]) -> None:
@@ -70,8 +71,11 @@ class Measures:
         known.totals += rows[:, :4]
         known.samples += 1
 
+    def _running(self) -> int:
+        return int(self.now().timestamp()) // PERIOD_S
+
     def _roll_over(self) -> None:
-        period = int(time.time()) // PERIOD_S
+        period = self._running()
         if period == self._period:
             return
         sums, starts_at = self._sums, datetime.fromtimestamp(self._period * PERIOD_S, UTC)
