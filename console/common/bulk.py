@@ -89,6 +89,14 @@ class Stock:
         return all(len(self.keys.get(table, ())) >= n for table, n in wanted.items())
 
 
+def ahead(wanted: Mapping[type[models.Model], int]) -> Keys | None:
+    """Keys for a transaction that comes later, asked for with what is read before it; the caller uses them or not.
+
+    None on SQLite, where only whoever holds the write lock knows which are free.
+    """
+    return Keys(wanted) if connection.vendor == "postgresql" else None
+
+
 def counts(groups: Sequence[Sequence[models.Model]]) -> dict[type[models.Model], int]:
     """How many rows of each model. Two groups of one model are not needed and not supported."""
     found = {type(group[0]): len(group) for group in groups if group}

@@ -9,7 +9,8 @@ claimant that wakes up late finds its fence changed and is rolled back. A refusa
 gives the key back instead of being stored.
 
 In mode "inside" no claim is needed: the effect's own transaction stores key and answer with its other rows, and
-the unique key lets one of two through. The other is rolled back and answered from the store.
+the unique key lets one of two through. The other is rolled back and answered from the store. So is one that is
+refused, for what it asked for may have become impossible since it was done.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 
 from console.common import clock, sealed, sql
 from console.common.errors import Conflict, FieldError, InvalidInput, WeirError
@@ -106,24 +107,25 @@ def run_inside(caller: str, key: str, print_: str, work: WorkInside) -> Answer:
 
     `work` gets a function that makes the row of its answer, and inserts that row in its transaction.
     """
-    found = _find(caller, key)
-    if found is not None:
-        if found.expires_at > clock.now():
-            return _answer_of(found, print_)
-        IdempotencyKey.objects.filter(pk=found.pk, expires_at=found.expires_at).delete()
     given: list[Answer] = []
 
     def row(answer: Answer) -> IdempotencyKey:
         given.append(answer)
         return IdempotencyKey(caller=caller, key=key, fingerprint=print_, created_at=clock.now(), **_kept(answer))
 
+    # a key is nearly always new: the unique key tells when it is not, and nobody waits for a look beforehand
     try:
         work(row)
-    except IntegrityError:
-        winner = _find(caller, key)
-        if winner is None:
+    except Exception as refusal:
+        found = None if isinstance(refusal, InterfaceError | OperationalError) else _find(caller, key)
+        if found is None:
             raise
-        return _answer_of(winner, print_)
+        if found.expires_at > clock.now():
+            return _answer_of(found, print_)
+        if not isinstance(refusal, IntegrityError):
+            raise
+        IdempotencyKey.objects.filter(pk=found.pk, expires_at=found.expires_at).delete()
+        work(row)
     return given[-1]
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from pool.inventory.models import Device, Node
+from console.common import sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,28 +24,37 @@ class DeviceFacts:
 
 
 class Facts:
-    """Read once a node; `forget` when the fleet says that a node has changed."""
+    """Read with the fleet and after each change of a node's description, so that no placement waits for them."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, NodeFacts] = {}
         self.devices: dict[int, DeviceFacts] = {}
 
-    def forget(self, node_ids: Iterable[int]) -> None:
-        for node in node_ids:
-            self.nodes.pop(node, None)
+    def renew(self, node_ids: Iterable[int]) -> None:
+        """Reads these nodes anew. Two queries, or none."""
+        nodes = list(node_ids)
+        if nodes:
+            self._read(*sql.among("n.id", nodes))
+
+    def read_all(self) -> None:
+        self._read("1 = 1", [])
+
+    def learn(self, node_ids: Iterable[int]) -> None:
+        """Reads the nodes that are not known."""
+        self.renew({node for node in node_ids if node not in self.nodes})
 
     def lacks(self, node_ids: Iterable[int]) -> bool:
         return any(node not in self.nodes for node in node_ids)
 
-    def learn(self, node_ids: Iterable[int]) -> None:
-        """Reads the nodes that are not known. Two queries, or none."""
-        missing = [node for node in set(node_ids) if node not in self.nodes]
-        if not missing:
-            return
-        rows = Device.objects.filter(node_id__in=missing).values_list(
-            "pk", "index", "uuid", "model__name", "model__vendor", "model__mig_family", "memory_mib"
-        )
-        for pk, index, uuid, model, vendor, family, memory in rows:
-            self.devices[pk] = DeviceFacts(index, uuid, model, vendor, family, memory)
-        for pk, name, site in Node.objects.filter(pk__in=missing).values_list("pk", "name", "site_id"):
-            self.nodes[pk] = NodeFacts(name, site)
+    def _read(self, where: str, values: list[Any]) -> None:
+        for pk, *device in sql.fetch(_DEVICES.format(where=where), *values):
+            self.devices[pk] = DeviceFacts(*device)
+        for pk, *node in sql.fetch(_NODES.format(where=where), *values):
+            self.nodes[pk] = NodeFacts(*node)
+
+
+_NODES = "SELECT n.id, n.name, n.site_id FROM inventory_node n WHERE {where}"
+_DEVICES = (
+    'SELECT d.id, d."index", d.uuid, m.name, m.vendor, m.mig_family, d.memory_mib FROM inventory_device d'
+    " JOIN inventory_devicemodel m ON m.id = d.model_id JOIN inventory_node n ON n.id = d.node_id WHERE {where}"
+)

@@ -6,24 +6,28 @@ from typing import Any
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
-from console.common import sql
+from console.common import bulk, sql
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project, Tenant
 from console.tenants.queries import tenants_for
 from pool.inventory.models import Hardware
-from pool.scheduling.models import Queue
+from pool.scheduling.models import Job, Queue
 from pool.scheduling.spec import JobSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`hardware`: the version of the hardware when it was read; None before there is any."""
+    """`hardware`: the version of the hardware when it was read; None before there is any.
+
+    `keys`: for the job, where the database gives them ahead of its transaction.
+    """
 
     tenant: Tenant
     project: Project
     queue: Queue
     hardware: int | None = None
+    keys: bulk.Keys | None = None
 
 
 def resolve(actor: Actor, spec: JobSpec) -> Place:
@@ -31,18 +35,19 @@ def resolve(actor: Actor, spec: JobSpec) -> Place:
 
     A foreign tenant reads exactly like one that does not exist.
     """
-    tenant = _tenant(actor, spec.tenant)
+    slug = spec.tenant or _only_tenant(actor)
     with sql.together():
-        projects = _PROJECTS.ask(tenant.pk, spec.project, spec.project)
-        queues = _QUEUES.ask(tenant.pk, spec.queue, spec.queue)
+        tenants = _TENANT.ask(slug)
+        projects = _PROJECTS.ask(slug, spec.project, spec.project)
+        queues = _QUEUES.ask(slug, spec.queue, spec.queue)
+        keys = bulk.ahead({Job: 1})
+    tenant = _allowed(actor, tenants.rows())
     project = _one(projects.rows(), "slug", spec.project, "project")
     queue = _one(queues.rows(), "name", spec.queue, "queue")
-    return Place(tenant, project, queue, queues.rows()[0][1].version)
+    return Place(tenant, project, queue, queues.rows()[0][1].version, keys)
 
 
-def _tenant(actor: Actor, slug: str) -> Tenant:
-    if slug:
-        return _named(actor, slug)
+def _only_tenant(actor: Actor) -> str:
     allowed = Tenant.objects.all()
     if not actor.is_operator:
         allowed = allowed.filter(pk__in=[pk for pk in actor.tenants if actor.may_work_in(pk)])
@@ -51,12 +56,11 @@ def _tenant(actor: Actor, slug: str) -> Tenant:
         raise NotAllowed(_("there is no tenant in which you may submit work"))
     if len(choices) > 1:
         raise InvalidInput([FieldError("tenant", _("must be given: you may submit work in several tenants"))])
-    return choices[0]
+    return choices[0].slug
 
 
-def _named(actor: Actor, slug: str) -> Tenant:
-    row = _TENANT.first(slug)
-    tenant: Tenant | None = row[0] if row else None
+def _allowed(actor: Actor, rows: list[tuple[Any, ...]]) -> Tenant:
+    tenant: Tenant | None = rows[0][0] if rows else None
     if tenant is not None and (actor.is_operator or actor.may_work_in(tenant.pk)):
         return tenant
     if tenant is not None and tenants_for(actor).filter(pk=tenant.pk).exists():
@@ -78,7 +82,7 @@ def _one(rows: list[tuple[Any, ...]], column: str, name: str, field: str) -> Any
 
 def _by_name(model: type[Model], column: str, join: str = "", **joined: type[Model]) -> sql.Reader:
     return sql.Reader(
-        f"{join} WHERE x.tenant_id = %s AND (%s = '' OR x.{column} = %s)"
+        f"{join} WHERE x.tenant_id = (SELECT id FROM tenants_tenant WHERE slug = %s) AND (%s = '' OR x.{column} = %s)"
         f" ORDER BY CASE WHEN x.{column} = 'default' THEN 0 ELSE 1 END, x.id LIMIT 2",
         False,
         x=model,

@@ -62,7 +62,7 @@ class Scheduler:
             self.resync()
         changed = sorted(self.mirror.changed())
         for start in range(0, len(changed), PART):
-            self.facts.forget(self.mirror.sync_nodes(changed[start : start + PART]))
+            self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
         self.run_pass(self.waiting)
@@ -74,6 +74,7 @@ class Scheduler:
         self.mirror = FleetMirror(observed_mix())
         self.mirror.sync()
         self.facts = Facts()
+        self.facts.read_all()
         self.refused.clear()
         self.read_at = time.monotonic()
 
@@ -91,7 +92,7 @@ class Scheduler:
         else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
-            self.facts.forget(self.mirror.sync_nodes(self.mirror.dirty & self.mirror.versions.keys()))
+            self.facts.renew(self.mirror.sync_nodes(self.mirror.dirty & self.mirror.versions.keys()))
             self.run_pass(self.waiting)
 
     def run_pass(self, candidates: Iterable[Waiting]) -> None:

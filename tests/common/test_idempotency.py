@@ -138,6 +138,17 @@ def test_inside_one_of_two_goes_through_and_the_other_is_answered_from_the_store
         inside("other", print_=idempotency.fingerprint("POST", "/other", b""))
 
 
+def test_inside_what_has_become_impossible_since_is_answered_from_the_store(db: None) -> None:
+    def refuse() -> None:
+        raise InvalidInput([])
+
+    inside("first")
+    again = inside("second", before=refuse)
+    assert (again.body, again.replayed) == (b"first", True)
+    with pytest.raises(KeyReused):
+        inside("other", before=refuse, print_=idempotency.fingerprint("POST", "/other", b""))
+
+
 def test_inside_a_refusal_keeps_nothing(db: None) -> None:
     def refuse() -> None:
         raise InvalidInput([])

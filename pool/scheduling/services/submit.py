@@ -40,16 +40,21 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
     entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
     rows: list[Sequence[Model]] = [[job], _role_rows(job, spec), [event], [also(job)] if also else []]
-    with sql.joint():
-        states, chain, keys = sql.ask(_STATES, place.queue.pk), audit.Chain(), bulk.Keys({Job: 1})
-        _check_open(states.rows())
-        bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
-        wake.scheduler([job.pk])
+    try:
+        with sql.joint():
+            # inside the transaction, so that a job never enters a queue that was closed meanwhile
+            sql.exactly(1, _OPEN, place.queue.pk, Queue.State.CLOSED, Tenant.State.ACTIVE)
+            chain, keys = audit.Chain(), place.keys or bulk.Keys({Job: 1})
+            bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
+            wake.scheduler([job.pk])
+    except sql.Mismatch:
+        _check_open(place.queue)
+        raise
     return job
 
 
-def _check_open(states: list[tuple[str, str]]) -> None:
-    """Inside the transaction, so that a job never enters a queue that was closed meanwhile."""
+def _check_open(queue: Queue) -> None:
+    states = sql.fetch(_STATES, queue.pk)
     if not states or states[0][1] != Tenant.State.ACTIVE:
         raise InvalidInput([FieldError("tenant", _("is not active: it takes no new work"))])
     if states[0][0] == Queue.State.CLOSED:
@@ -57,6 +62,7 @@ def _check_open(states: list[tuple[str, str]]) -> None:
 
 
 _STATES = "SELECT q.state, t.state FROM scheduling_queue q JOIN tenants_tenant t ON t.id = q.tenant_id WHERE q.id = %s"
+_OPEN = f"{_STATES.replace('q.state, t.state', 'q.id')} AND q.state <> %s AND t.state = %s"
 
 
 def _job_row(actor: Actor, spec: JobSpec, place: Place, now: datetime, cloned_from: Job | None) -> Job:
