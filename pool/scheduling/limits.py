@@ -8,13 +8,18 @@ from pool.scheduling.states import JOB_ACTIVE
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit and what is used of it. `kind`: share_bp or running_jobs; `limit` None: no limit."""
+    """One limit and what is used of it; `limit` None: no limit.
 
-    scope: str  # queue, tenant
+    `kind`: share_bp or running_jobs; of queues also gpu_memory_mib, cpu_milli, memory_mib. `foreign`: the named queue
+    is another tenant's, whose work may not be told to the job's owner.
+    """
+
+    scope: str  # queue, tenant; above: a queue above the job's own; lending: quota that another queue never lends
     name: str
     kind: str
     limit: int | None
     used: int
+    foreign: bool = False
 
     def left(self) -> int | None:
         return None if self.limit is None else max(0, self.limit - self.used)

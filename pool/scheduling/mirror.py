@@ -12,24 +12,29 @@ from typing import Any
 from console.common import sql
 from pool.engine.fleet import Fleet
 from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.sharing import Weights
 from pool.engine.types import Hold, NodeSpec
 from pool.inventory.fleet import node_specs, node_versions
+from pool.scheduling.sharing.holdings import Holdings
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A live allocation: the engine's hold, and whose limits it counts against."""
+    """A live allocation: the engine's hold, whose it is, and whose limits it counts against."""
 
     hold: Hold
     queue_id: int
     tenant_id: int
+    job_id: int
+    replica_id: int
 
 
 class FleetMirror:
     """One thread owns a mirror. `generation` rises whenever capacity may have grown."""
 
-    def __init__(self, mix: TypicalMix = DEFAULT_MIX) -> None:
+    def __init__(self, mix: TypicalMix = DEFAULT_MIX, weights: Weights | None = None) -> None:
         self.fleet = Fleet.build([], mix=mix)
+        self.holdings = Holdings(weights)
         self.versions: dict[int, int] = {}
         self.specs: dict[int, NodeSpec] = {}
         self.held: dict[int, dict[int, Held]] = {}  # node -> allocation -> Held
@@ -91,12 +96,15 @@ class FleetMirror:
         self.versions = {node: version for node, (version, _) in specs.items()}
         self.held = held
         self.queue_bp, self.tenant_bp = Counter(), Counter()
+        self.holdings = Holdings(self.holdings.weights)
+        self.holdings.learn(self.specs.values())
         for rows in held.values():
             self._count(rows.values(), 1)
 
     def _update(self, node: int, version: int, spec: NodeSpec, rows: dict[int, Held]) -> None:
         old = self.held.get(node, {})
         self._count(old.values(), -1)
+        self.holdings.learn([spec])
         self._count(rows.values(), 1)
         if self.specs.get(node) == spec:
             # give back before taking: both may name the same card
@@ -120,21 +128,24 @@ class FleetMirror:
         for row in rows:
             self.queue_bp[row.queue_id] += sign * row.hold.share_bp
             self.tenant_bp[row.tenant_id] += sign * row.hold.share_bp
+            self.holdings.count(row.queue_id, row.job_id, row.hold, sign)
 
 
 def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held]]:
     """Node -> allocation -> Held, of all nodes or of these. One query."""
     where, values = ("1 = 1", []) if node_ids is None else sql.among("a.node_id", list(node_ids))
     found: dict[int, dict[int, Held]] = {}
-    for pk, node, queue, tenant, public_id, group, device, *rest in sql.fetch(_LIVE.format(where=where), *values):
+    for pk, node, queue, tenant, job, replica, public_id, group, device, *rest in sql.fetch(
+        _LIVE.format(where=where), *values
+    ):
         hold = _hold(device, node, public_id, group, rest)
-        found.setdefault(node, {})[pk] = Held(hold, queue, tenant)
+        found.setdefault(node, {})[pk] = Held(hold, queue, tenant, job, replica)
     return found
 
 
 _LIVE = (
-    "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, t.public_id, t.trust_group, a.device_id, a.share_bp,"
-    " a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size, a.cpu_milli, a.host_memory_mib"
+    "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, a.job_id, a.replica_id, t.public_id, t.trust_group,"
+    " a.device_id, a.share_bp, a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size, a.cpu_milli, a.host_memory_mib"
     " FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
     " JOIN tenants_tenant t ON t.id = a.tenant_id WHERE a.released_at IS NULL AND {where}"
 )

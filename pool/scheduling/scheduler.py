@@ -14,6 +14,7 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
+from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
@@ -23,6 +24,8 @@ from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.sharing.state import Sharing, read_weights
+from pool.scheduling.sharing.turns import Turns, bound_by
 from pool.scheduling.waiting import Waiting, WaitingList
 
 log = structlog.get_logger(__name__)
@@ -49,6 +52,7 @@ class Scheduler:
         self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
         self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
         self._told_at = 0.0
+        self._left = False  # whether the last pass refused somebody
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -58,7 +62,7 @@ class Scheduler:
         """
         now = self.clock()
         expire_jobs(now)
-        if time.monotonic() - self.read_at > RESYNC_S:
+        if time.monotonic() - self.read_at > RESYNC_S or read_weights() != self.mirror.holdings.weights:
             self.resync()
         changed = sorted(self.mirror.changed())
         for start in range(0, len(changed), PART):
@@ -71,8 +75,9 @@ class Scheduler:
 
     def resync(self) -> None:
         """Read the whole fleet and the typical mix anew: repairs whatever drifted, for whatever reason."""
-        self.mirror = FleetMirror(observed_mix())
+        self.mirror = FleetMirror(observed_mix(), read_weights())
         self.mirror.sync()
+        self.sharing = Sharing(self.mirror, self.waiting)
         self.facts = Facts()
         self.facts.read_all()
         self.refused.clear()
@@ -89,7 +94,7 @@ class Scheduler:
         self.waiting.load(jobs)
         if queues:
             self.waiting.load_queues()
-        else:
+            else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
             self.facts.renew(self.mirror.sync_nodes(self.mirror.dirty & self.mirror.versions.keys()))
@@ -101,16 +106,25 @@ class Scheduler:
         usage = self._usage()
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         began, span = time.perf_counter(), FIRST_S
-        for item in sorted(candidates, key=lambda waiting: waiting.order):
-            if not self._may_try(item, usage):
+        turns = Turns(self.sharing, list(candidates), self._left)
+        self._left = False
+        for item in turns:
+            if not self._may_try(item, usage, turns):
                 continue
             choice = self._decide(item)
             if not isinstance(choice.outcome, Placed):
-                self.refused[item.class_key] = self.mirror.generation
+                self._left = True
+                if turns.disputed:
+                    self._take_back(batch, usage, turns)
+                    turns.line_up([*(choice.job for choice, _ in batch), item])
+                    batch = []
+                else:
+                    self.refused[item.class_key] = self.mirror.generation
                 continue
             asked = item.request
             holds = self.mirror.fleet.apply(choice.outcome, asked.tenant, asked.trust_group)
             self._count(item, holds, usage)
+            turns.placed(item, holds)
             batch.append((choice, holds))
             if len(batch) >= self.batch or time.perf_counter() - began > span:
                 self._commit(batch)
@@ -119,9 +133,18 @@ class Scheduler:
         self._settle()
         self._tell()
 
+    def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
+        """What was decided and not sent: it is decided anew, in another order."""
+        for choice, holds in batch:
+            for hold in holds:
+                self.mirror.fleet.release(hold)
+            self._count(choice.job, holds, usage, -1)
+            turns.placed(choice.job, holds, -1)
+
     def explain(self, most: int = 4) -> None:
         """Write down why jobs wait, where that is new; a few each sweep, since reasons cost more than verdicts."""
         usage = self._usage()
+        books = self.sharing.books() if self.sharing.layout.binds and len(self.waiting) else None
         choices: list[Choice] = []
         for item in self.waiting:
             if len(choices) >= most:
@@ -129,7 +152,7 @@ class Scheduler:
             if item.refused_at == self.mirror.generation:
                 continue
             item.refused_at = self.mirror.generation
-            choice = self._explain(item, usage)
+            choice = self._explain(item, usage, books)
             digest = str(choice.outcome)
             if isinstance(choice.outcome, Placed) or digest == item.explained:
                 continue
@@ -138,18 +161,19 @@ class Scheduler:
         if choices:
             commit_refusals(choices, self.epoch, self.clock())
 
-    def _explain(self, item: Waiting, usage: Usage) -> Choice:
-        limit = first_biting(self._limits(item, usage), item.total_share_bp)
+    def _explain(self, item: Waiting, usage: Usage, books: Books | None) -> Choice:
+        limit = first_biting(self._limits(item, usage), item.total_share_bp) or bound_by(books, self.sharing, item)
         if limit is not None:
             return Choice(item, limit, self._snapshot(), 0)
         return self._decide(item, Policy())
 
-    def _may_try(self, item: Waiting, usage: Usage) -> bool:
+    def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
         if self.refused.get(item.class_key) == self.mirror.generation:
             return False
-        return first_biting(self._limits(item, usage), item.total_share_bp) is None
+        limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
+        return limit is None
 
     def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
         began = time.perf_counter_ns()
@@ -174,14 +198,14 @@ class Scheduler:
     def _limits(self, item: Waiting, usage: Usage) -> list[Limit]:
         return limits_of(self.waiting.queues[item.queue_id], usage)
 
-    def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage) -> None:
-        share = sum(hold.share_bp for hold in holds)
+    def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage, sign: int = 1) -> None:
+        share = sign * sum(hold.share_bp for hold in holds)
         queue, tenant = item.queue_id, item.tenant_id
         for table, key, more in (
             (usage.queue_bp, queue, share),
             (usage.tenant_bp, tenant, share),
-            (usage.queue_jobs, queue, 1),
-            (usage.tenant_jobs, tenant, 1),
+            (usage.queue_jobs, queue, sign),
+            (usage.tenant_jobs, tenant, sign),
         ):
             table[key] = table.get(key, 0) + more
 
@@ -247,7 +271,9 @@ class Scheduler:
         by_node: dict[int, dict[int, Held]] = {}
         for row in done.allocations:
             job = jobs[row.job_id]
-            by_node.setdefault(row.node_id, {})[row.pk] = Held(_hold(row, job), job.queue_id, job.tenant_id)
+            by_node.setdefault(row.node_id, {})[row.pk] = Held(
+                _hold(row, job), job.queue_id, job.tenant_id, job.pk, row.replica.pk
+            )
         for node, held in by_node.items():
             self.mirror.committed(node, held, done.versions[node])
 

@@ -26,12 +26,19 @@ def reasons_for(actor: Actor, reasons: Mapping[str, Any]) -> dict[str, Any]:
     if "score" in reasons:
         return {"decided_by": decided_by(reasons)}
     if "limit" in reasons:
-        return {"limit": reasons["limit"]}
+        return {"limit": _own_part(reasons["limit"])}
     stopped = {_SAME.get(item["filter"], item["filter"]) for item in reasons.get("failed", [])}
     # in the order of the checks: an order by count would tell the counts
     named = [name for name in FILTERS if name in stopped]
     told: dict[str, Any] = {"failed": [{"filter": name} for name in named]}
     return told | {name: reasons[name] for name in ("changes", "never", "role") if name in reasons}
+
+
+def _own_part(limit: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a queue of somebody else, only that it is in the way."""
+    if not limit.get("foreign"):
+        return dict(limit)
+    return {"scope": limit["scope"], "name": "", "kind": limit["kind"], "limit": None, "used": 0, "foreign": True}
 
 
 def decided_by(reasons: Mapping[str, Any]) -> str:

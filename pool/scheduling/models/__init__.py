@@ -4,12 +4,14 @@ from pool.scheduling.models.allocation import Allocation, Interval
 from pool.scheduling.models.command import NodeCommand
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
 from pool.scheduling.models.queue import Queue
+from pool.scheduling.models.sharing import DeviceWeight, QueueSample, SharingRules
 from pool.scheduling.states import JobState, ReplicaState
 
 __all__ = [
     "Allocation",
     "Attempt",
     "Decision",
+    "DeviceWeight",
     "Interval",
     "Job",
     "JobEvent",
@@ -17,6 +19,8 @@ __all__ = [
     "JobState",
     "NodeCommand",
     "Queue",
+    "QueueSample",
     "Replica",
     "ReplicaState",
+    "SharingRules",
 ]

@@ -1,4 +1,4 @@
-"""Queues: what a tenant's work waits in."""
+"""Queues: what a tenant's work waits in, and by which rules they share the pool."""
 
 from functools import partial
 
@@ -9,7 +9,11 @@ from console.common import ids
 
 
 class Queue(models.Model):
-    """Limits count compute share held at once, in basis points of a card; null: none."""
+    """Limits count compute share held at once, in basis points of a card; null: none.
+
+    Quota, limit and lending limit of the other resources: null leaves a quota to be as large a part of the pool as
+    that of cards, and a limit unset. What they mean: docs/decisions/0012-sharing-and-preemption.md.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", _("Open")
@@ -27,6 +31,12 @@ class Queue(models.Model):
     limit_running_jobs = models.PositiveIntegerField(null=True, blank=True)
     over_quota_weight = models.DecimalField(max_digits=8, decimal_places=3, default=1)
     lending_limit_bp = models.BigIntegerField(null=True, blank=True)
+    quota_gpu_memory_mib = models.BigIntegerField(null=True, blank=True)
+    quota_cpu_milli = models.BigIntegerField(null=True, blank=True)
+    quota_memory_mib = models.BigIntegerField(null=True, blank=True)
+    limit_gpu_memory_mib = models.BigIntegerField(null=True, blank=True)
+    limit_cpu_milli = models.BigIntegerField(null=True, blank=True)
+    limit_memory_mib = models.BigIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

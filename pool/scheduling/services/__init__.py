@@ -6,7 +6,7 @@ from pool.scheduling.services.control import cancel_job, clone_job, requeue_job,
 from pool.scheduling.services.gangs import lock_gangs
 from pool.scheduling.services.lifecycle import end_member, replica_ended, replica_started, replicas_lost, start_member
 from pool.scheduling.services.placement import Placement, commit_refusals
-from pool.scheduling.services.queues import QueueLimits, create_queue, set_queue_state
+from pool.scheduling.services.queues import QueueLimits, create_queue, edit_queue, move_queue, set_queue_state
 from pool.scheduling.services.release import Member, ask_members, members_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
@@ -24,10 +24,12 @@ __all__ = [
     "commit_refusals",
     "create_queue",
     "dry_run",
+    "edit_queue",
     "end_member",
     "expire_jobs",
     "lock_gangs",
     "members_of",
+    "move_queue",
     "replica_ended",
     "replica_started",
     "replicas_lost",

@@ -1,0 +1,61 @@
+"""By which rules queues share the pool, what a card of each model counts, and how shares went."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class SharingRules(models.Model):
+    """One row, of the whole pool. Times in seconds."""
+
+    class ReclaimTo(models.TextChoices):
+        FAIR_SHARE = "fair_share", _("Fair share")
+        QUOTA = "quota", _("Quota")
+
+    reclaim_to = models.CharField(max_length=12, choices=ReclaimTo.choices, default=ReclaimTo.FAIR_SHARE)
+    cooldown_s = models.PositiveIntegerField(default=300)  # a job that was preempted is left alone for so long
+    within_quota = models.BooleanField(default=False)  # work that cannot be preempted stays within its queue's quota
+    look_back_s = models.PositiveIntegerField(default=7 * 86_400)
+    half_life_s = models.PositiveIntegerField(null=True, blank=True)  # null: the whole look-back counts alike
+    strength = models.PositiveSmallIntegerField(default=0)  # of past use; 0: it does not count
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(pk=1), name="sharing_rules_once"),
+            # a half-life or look-back of 0 would forget all and turn this off without a word (case T20)
+            models.CheckConstraint(condition=Q(half_life_s__isnull=True) | Q(half_life_s__gt=0), name="half_life_set"),
+            models.CheckConstraint(condition=Q(look_back_s__gt=0), name="look_back_set"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reclaim_to
+
+
+class DeviceWeight(models.Model):
+    """What a card of a model counts, in hundredths of the reference card; a model without a row counts 100."""
+
+    model = models.OneToOneField("inventory.DeviceModel", on_delete=models.CASCADE, related_name="share_weight")
+    hundredths = models.PositiveIntegerField(default=100)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(hundredths__gt=0), name="device_weight_above_zero")]
+
+    def __str__(self) -> str:
+        return f"{self.model_id} {self.hundredths}"
+
+
+class QueueSample(models.Model):
+    """What a queue held, wanted and was entitled to at a moment, in basis points of a reference card."""
+
+    queue = models.ForeignKey("scheduling.Queue", on_delete=models.CASCADE, related_name="samples", db_index=False)
+    at = models.DateTimeField()
+    used_bp = models.BigIntegerField()
+    wanted_bp = models.BigIntegerField()
+    entitled_bp = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["queue", "at"], name="queue_sample_once")]
+        indexes = [models.Index(fields=["at"], name="queue_sample_at")]
+
+    def __str__(self) -> str:
+        return f"{self.queue_id} {self.at:%F %T}"
