@@ -11,7 +11,7 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, fleet, jobs, queue_states
+from pool.scheduling.api import actions, fleet, jobs, queue_states, shares
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -39,7 +39,9 @@ urlpatterns: list[URLPattern] = [
     path("allocations", fleet.Allocations.as_view()),
     path("allocations/<str:public_id>", fleet.AllocationPage.as_view()),
     path("queues", fleet.Queues.as_view()),
+    path("queues/shares", shares.Shares.as_view()),
     path("queues/<str:public_id>", fleet.QueuePage.as_view()),
+    path("queues/<str:public_id>/edit", queue_states.Edit.as_view()),
     path("queues/<str:public_id>/hold", queue_states.Hold.as_view()),
     path("queues/<str:public_id>/release", queue_states.Release.as_view()),
     path("queues/<str:public_id>/close", queue_states.Close.as_view()),

@@ -145,8 +145,8 @@ def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held
 
 _LIVE = (
     "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, a.job_id, a.replica_id, t.public_id, t.trust_group,"
-    " a.device_id, a.share_bp, a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size, a.cpu_milli, a.host_memory_mib"
-    " FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
+    " a.device_id, a.share_bp, a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size,"
+    " a.cpu_milli, a.host_memory_mib FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
     " JOIN tenants_tenant t ON t.id = a.tenant_id WHERE a.released_at IS NULL AND {where}"
 )
 

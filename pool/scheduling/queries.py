@@ -78,7 +78,7 @@ def queues_for(actor: Actor) -> QuerySet[Queue]:
     )
     return (
         Queue.objects.filter(own(actor))
-        .select_related("tenant")
+        .select_related("tenant", "parent")
         .annotate(
             held_bp=Subquery(held),
             waiting=_jobs_of_queue([JobState.QUEUED]),

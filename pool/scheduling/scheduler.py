@@ -24,6 +24,7 @@ from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.sharing.published import Teller
 from pool.scheduling.sharing.state import Sharing, read_weights
 from pool.scheduling.sharing.turns import Turns, bound_by
 from pool.scheduling.waiting import Waiting, WaitingList
@@ -53,6 +54,7 @@ class Scheduler:
         self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
         self._told_at = 0.0
         self._left = False  # whether the last pass refused somebody
+        self.teller = Teller()
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -72,6 +74,7 @@ class Scheduler:
         self.run_pass(self.waiting)
         between()
         self.explain()
+        self.teller.tell(self.sharing, now)
 
     def resync(self) -> None:
         """Read the whole fleet and the typical mix anew: repairs whatever drifted, for whatever reason."""
@@ -94,7 +97,7 @@ class Scheduler:
         self.waiting.load(jobs)
         if queues:
             self.waiting.load_queues()
-            else:
+        else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
             self.facts.renew(self.mirror.sync_nodes(self.mirror.dirty & self.mirror.versions.keys()))

@@ -196,8 +196,8 @@ class AllocationRow(serializers.ModelSerializer[Allocation]):
 class QueueRow(serializers.ModelSerializer[Queue]):
     id = serializers.CharField(source="public_id")
     tenant = serializers.CharField(source="tenant.slug")
-    parent = serializers.CharField(  # type: ignore[assignment]
-        source="parent.name", default=None, allow_null=True
+    parent = serializers.SerializerMethodField(  # type: ignore[assignment]
+        help_text="name of the queue above it; null at the top, and where that queue is another tenant's"
     )
     held_bp = serializers.SerializerMethodField(help_text="share held now, in basis points of a card")
     waiting = serializers.IntegerField(help_text="jobs")
@@ -216,10 +216,21 @@ class QueueRow(serializers.ModelSerializer[Queue]):
             "limit_share_bp",
             "limit_running_jobs",
             "over_quota_weight",
+            "lending_limit_bp",
+            "quota_gpu_memory_mib",
+            "quota_cpu_milli",
+            "quota_memory_mib",
+            "limit_gpu_memory_mib",
+            "limit_cpu_milli",
+            "limit_memory_mib",
             "held_bp",
             "waiting",
             "active",
         ]
+
+    def get_parent(self, queue: Any) -> str | None:
+        above = queue.parent
+        return above.name if above is not None and above.tenant_id == queue.tenant_id else None
 
     def get_held_bp(self, queue: Any) -> int:
         return queue.held_bp or 0

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from pool.scheduling.pages import acting, detail, job_list, logs, queue_form, queues, submitting
+from pool.scheduling.pages import acting, detail, job_list, logs, queue_form, queues, shares, submitting
 
 app_name = "scheduling"
 urlpatterns: list[URLPattern] = [
@@ -17,7 +17,9 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<str:public_id>/<str:action>", acting.act, name="job_act"),
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
+    path("queues/shares/", shares.shares, name="shares"),
     path("queues/new/", queue_form.new, name="queue_new"),
     path("queues/<str:public_id>/", queues.queue, name="queue_detail"),
+    path("queues/<str:public_id>/edit/", queue_form.edit, name="queue_edit"),
     path("queues/<str:public_id>/state", queues.change_state, name="queue_state"),
 ]

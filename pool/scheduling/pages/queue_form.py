@@ -1,12 +1,15 @@
-"""The form of a new queue. People write cards; the service takes basis points of a card."""
+"""The form of a queue, new or changed. People write cards, GiB and cores; the service takes the units of the engine."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from django import forms
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
@@ -14,16 +17,50 @@ from django.views.decorators.http import require_http_methods
 from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
 from console.tenants import queries as tenants
-from pool.scheduling import services
+from pool.scheduling import queries, services
+from pool.scheduling.models import Queue
 from pool.scheduling.services.queues import QueueLimits, may_manage
 from pool.scheduling.shares import WHOLE
 
-_WEIGHING = ("quota_cards", "over_quota_weight", "priority")
-_FIELD_OF = {"limit_share_bp": "limit_cards", "quota_share_bp": "quota_cards"}
+# field of the form: field of the service, units of the service in one of the form
+AMOUNTS = {
+    "limit_cards": ("limit_share_bp", WHOLE),
+    "quota_cards": ("quota_share_bp", WHOLE),
+    "lending_cards": ("lending_limit_bp", WHOLE),
+    "quota_gpu_memory_gib": ("quota_gpu_memory_mib", 1024),
+    "quota_cpus": ("quota_cpu_milli", 1000),
+    "quota_memory_gib": ("quota_memory_mib", 1024),
+    "limit_gpu_memory_gib": ("limit_gpu_memory_mib", 1024),
+    "limit_cpus": ("limit_cpu_milli", 1000),
+    "limit_memory_gib": ("limit_memory_mib", 1024),
+}
+PLAIN = ("limit_running_jobs", "over_quota_weight", "priority")
+WEIGHING = tuple(name for name in AMOUNTS if not name.startswith("limit")) + PLAIN[1:]
+_FIELD_OF = {field: name for name, (field, _units) in AMOUNTS.items()}
+
+
+_NO_LIMIT = gettext_lazy("Empty: no limit.")
+_AS_CARDS = gettext_lazy("Empty: as large a part of the pool as that of cards.")
+
+
+def _amount(label: str | Promise, help_text: str | Promise) -> forms.DecimalField:
+    return forms.DecimalField(
+        label=label,
+        required=False,
+        min_value=Decimal(0),
+        max_value=Decimal(10**8),
+        decimal_places=2,
+        help_text=help_text,
+    )
 
 
 class QueueForm(forms.Form):
     tenant = forms.ChoiceField(label=gettext_lazy("Tenant"))
+    parent = forms.ChoiceField(
+        label=gettext_lazy("Below"),
+        required=False,
+        help_text=gettext_lazy("It shares what the queue above it gets with the others there."),
+    )
     name = forms.CharField(
         label=gettext_lazy("Name"),
         max_length=64,
@@ -51,6 +88,15 @@ class QueueForm(forms.Form):
         decimal_places=2,
         help_text=gettext_lazy("What it is entitled to before others. Empty: nothing."),
     )
+    lending_cards = _amount(
+        gettext_lazy("Lending limit in cards"), gettext_lazy("Of its quota, what others may use. Empty: all of it.")
+    )
+    quota_gpu_memory_gib = _amount(gettext_lazy("Quota of GPU memory in GiB"), _AS_CARDS)
+    quota_cpus = _amount(gettext_lazy("Quota of CPU cores"), _AS_CARDS)
+    quota_memory_gib = _amount(gettext_lazy("Quota of memory in GiB"), _AS_CARDS)
+    limit_gpu_memory_gib = _amount(gettext_lazy("Limit of GPU memory in GiB"), _NO_LIMIT)
+    limit_cpus = _amount(gettext_lazy("Limit of CPU cores"), _NO_LIMIT)
+    limit_memory_gib = _amount(gettext_lazy("Limit of memory in GiB"), _NO_LIMIT)
     over_quota_weight = forms.DecimalField(
         label=gettext_lazy("Over-quota weight"),
         required=False,
@@ -66,24 +112,46 @@ class QueueForm(forms.Form):
         help_text=gettext_lazy("Higher waits less, from -1000 to 1000"),
     )
 
-    def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, actor: Actor, queue: Queue | None, *args: Any, **kwargs: Any) -> None:
+        """`queue` None: a new one."""
         super().__init__(*args, **kwargs)
         mine = [row for row in tenants.tenants_for(actor) if may_manage(actor, row.pk)]
         self.fields["tenant"].choices = [(row.slug, row.name) for row in mine]  # type: ignore[attr-defined]
-        if not actor.is_operator:  # they weigh it against the queues of others
-            for name in _WEIGHING:
+        above = [row for row in queries.queues_for(actor) if queue is None or row.pk != queue.pk]
+        named = [
+            (row.public_id, f"{row.tenant.slug} / {row.name}") for row in above if may_manage(actor, row.tenant_id)
+        ]
+        self.fields["parent"].choices = [("", _("the top")), *named]  # type: ignore[attr-defined]
+        if queue is not None:
+            del self.fields["tenant"], self.fields["name"]
+        if not actor.is_operator:  # they weigh it against the queues of others, or place it among them
+            may = queue is not None and queue.parent is not None and may_manage(actor, queue.parent.tenant_id)
+            for name in () if may else WEIGHING:
                 del self.fields[name]
+            if not may and queue is not None:
+                del self.fields["parent"]
 
-    def limits(self) -> QueueLimits:
-        given = self.cleaned_data
-        weight = given.get("over_quota_weight")
-        return QueueLimits(
-            limit_share_bp=_basis_points(given["limit_cards"]),
-            limit_running_jobs=given["limit_running_jobs"],
-            quota_share_bp=_basis_points(given.get("quota_cards")) or 0,
-            over_quota_weight=Decimal(1) if weight is None else weight,
-            priority=given.get("priority") or 0,
-        )
+    def changes(self) -> dict[str, Any]:
+        """Fields of QueueLimits that the form has."""
+        given = {name: self.cleaned_data[name] for name in self.fields if name in self.cleaned_data}
+        found: dict[str, Any] = {
+            field: None if given[name] is None else int(given[name] * units)
+            for name, (field, units) in AMOUNTS.items()
+            if name in given
+        }
+        empty = {"over_quota_weight": Decimal(1), "priority": 0, "limit_running_jobs": None}
+        found |= {name: empty[name] if given[name] is None else given[name] for name in PLAIN if name in given}
+        if "quota_share_bp" in found:
+            found["quota_share_bp"] = found["quota_share_bp"] or 0
+        return found
+
+
+def initial(queue: Queue) -> dict[str, Any]:
+    """What the form shows of a queue."""
+    amounts = {name: (getattr(queue, field), units) for name, (field, units) in AMOUNTS.items()}
+    shown = {name: None if v is None else (Decimal(v) / units).normalize() for name, (v, units) in amounts.items()}
+    plain = {name: getattr(queue, name) for name in PLAIN}
+    return {**shown, **plain, "parent": queue.parent.public_id if queue.parent else ""}
 
 
 @require_http_methods(["GET", "POST"])
@@ -92,12 +160,24 @@ def new(request: HttpRequest) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     if not may_add(actor):
         raise NotAllowed(_("queues are made by operators and by owners of the tenant"))
-    form = QueueForm(actor, request.POST if request.method == "POST" else None)
-    if form.is_bound and form.is_valid():
-        made = _create(actor, form)
-        if made is not None:
-            return HttpResponseRedirect(reverse("scheduling:queue_detail", args=[made]))
+    form = QueueForm(actor, None, request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid() and (made := _guarded(form, lambda: _create(actor, form))):
+        return HttpResponseRedirect(reverse("scheduling:queue_detail", args=[made.public_id]))
     return render(request, "scheduling/queue_new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Limits, shares and place of a queue. Operators, and owners for theirs."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    queue = queries.queue_for(actor, public_id)
+    if not may_manage(actor, queue.tenant_id):
+        raise NotAllowed(_("queues are changed by operators and by owners of the tenant"))
+    form = QueueForm(actor, queue, request.POST if request.method == "POST" else None, initial=initial(queue))
+    if form.is_bound and form.is_valid() and _guarded(form, lambda: _change(actor, queue, form)):
+        return HttpResponseRedirect(reverse("scheduling:queue_detail", args=[queue.public_id]))
+    context = {"form": form, "queue": queue}
+    return render(request, "scheduling/queue_new.html", context, status=422 if form.errors else 200)
 
 
 def may_add(actor: Actor) -> bool:
@@ -105,19 +185,34 @@ def may_add(actor: Actor) -> bool:
     return actor.is_operator or any(may_manage(actor, tenant) for tenant in actor.tenants)
 
 
-def _create(actor: Actor, form: QueueForm) -> str | None:
-    """The new queue's public id; None where it was refused, which the form then says."""
+def _create(actor: Actor, form: QueueForm) -> Queue:
     tenant = tenants.tenant_for(actor, form.cleaned_data["tenant"])
+    name, limits = form.cleaned_data["name"], QueueLimits(**form.changes())
+    return services.create_queue(actor, tenant, name, limits, _parent(actor, form))
+
+
+def _change(actor: Actor, queue: Queue, form: QueueForm) -> Queue:
+    with transaction.atomic():
+        services.edit_queue(actor, queue, form.changes())
+        parent = _parent(actor, form)
+        if "parent" in form.fields and (parent and parent.pk) != queue.parent_id:
+            services.move_queue(actor, queue, parent)
+    return queue
+
+
+def _parent(actor: Actor, form: QueueForm) -> Queue | None:
+    chosen = form.cleaned_data.get("parent")
+    return queries.queue_for(actor, chosen) if chosen else None
+
+
+def _guarded(form: QueueForm, act: Callable[[], Queue]) -> Queue | None:
+    """The queue; None where it was refused, which the form then says."""
     try:
-        return services.create_queue(actor, tenant, form.cleaned_data["name"], form.limits()).public_id
+        return act()
     except Conflict as refusal:
-        form.add_error("name", refusal.message)
+        form.add_error("name" if "name" in form.fields else None, refusal.message)
     except InvalidInput as refusal:
         for error in refusal.errors:
             field = _FIELD_OF.get(error.field, error.field)
             form.add_error(field if field in form.fields else None, error.message)
     return None
-
-
-def _basis_points(cards: Decimal | None) -> int | None:
-    return None if cards is None else int(cards * WHOLE)

@@ -19,10 +19,11 @@ from console.common.listing import page_of
 from console.tenants import queries as tenants
 from pool.scheduling import queries, services
 from pool.scheduling.models import JobState, Queue
-from pool.scheduling.pages import reads
+from pool.scheduling.pages import reads, shares
 from pool.scheduling.pages.job_list import may_submit
 from pool.scheduling.pages.queue_form import may_add
 from pool.scheduling.services.queues import may_manage
+from pool.scheduling.sharing import queries as sharing
 
 WAITING = 50
 COLUMNS = [
@@ -80,8 +81,11 @@ def queue(request: HttpRequest, public_id: str) -> HttpResponse:
     waiting = list(jobs.filter(state=JobState.QUEUED).order_by("-priority", "queued_at", "id")[:WAITING])
     active = list(jobs.filter(state__in=queries.active_states())[:WAITING])
     now = clock.now()
+    standing = sharing.standing_of(actor, found)
     context = {
         "queue": found,
+        "amounts": shares.amounts(standing),
+        "why_not_more": shares.why(standing),
         "waiting": reads.rows_of(waiting, now),
         "active": reads.rows_of(active, now),
         "more_waiting": max(0, found.waiting - len(waiting)),  # type: ignore[attr-defined]

@@ -197,8 +197,12 @@ def _amount(kind: str, value: Any) -> str:
 
 def limit_text(limit: Mapping[str, Any]) -> str:
     """Which limit holds a job back, and how much of it is used."""
+    if limit["scope"] == "lending":
+        return _("What is free is kept for the quota of another queue, which does not lend it.")
+    if limit["scope"] == "above" and not limit["name"]:
+        return _("The limit of a queue above its own holds it back.")
     values = {"name": limit["name"], "use": limit_use(limit["kind"], limit["used"], limit["limit"] or 0)}
-    if limit["scope"] == "queue":
+    if limit["scope"] in ("queue", "above"):
         return _("The limit of queue %(name)s holds it back: %(use)s in use.") % values
     return _("The limit of tenant %(name)s holds it back: %(use)s in use.") % values
 
@@ -214,4 +218,8 @@ def limit_use(kind: str, used: int, limit: int) -> str:
     if kind == "running_jobs":
         text = ngettext("%(used)s of %(n)s running job", "%(used)s of %(n)s running jobs", limit)
         return text % {"used": formats.count(used), "n": formats.count(limit)}
+    units = {"gpu_memory_mib": formats.memory, "cpu_milli": formats.cpu, "memory_mib": formats.memory}
+    if kind in units:
+        show = units[kind]
+        return _("%(used)s of %(limit)s") % {"used": show(used), "limit": show(limit)}
     return _("%(used)s of %(n)s cards") % {"used": formats.cards(used), "n": formats.cards(limit)}

@@ -92,7 +92,7 @@ def create_queue(
 
 
 def edit_queue(actor: Actor, queue: Queue, changes: Mapping[str, Any]) -> Queue:
-    """Sets these of QueueLimits' fields; the same values again are no change. Raises NotAllowed, InvalidInput, Conflict.
+    """Sets these fields of QueueLimits; the same values again are no change. Raises as `create_queue`.
 
     The scheduler goes by it at once; what runs goes on, and is the first to go where it is over the new limits' shares.
     """
