@@ -9,7 +9,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
@@ -43,7 +42,7 @@ _NO_LIMIT = gettext_lazy("Empty: no limit.")
 _AS_CARDS = gettext_lazy("Empty: as large a part of the pool as that of cards.")
 
 
-def _amount(label: str | Promise, help_text: str | Promise) -> forms.DecimalField:
+def _amount(label: Any, help_text: Any) -> forms.DecimalField:
     return forms.DecimalField(
         label=label,
         required=False,

@@ -41,12 +41,22 @@ class Line:
 
     @classmethod
     def from_engine(cls, line: Standing) -> "Line":
-        amounts = (line.quota, line.used, line.demand, line.deserved, line.entitlement)
-        resource = line.bound.resource and dict(zip(_ENGINE, _RESOURCES, strict=True))[line.bound.resource]
-        return cls(queue_of(line.queue), *map(told, amounts), line.bound.kind, resource, queue_of(line.bound.queue))
+        return cls(
+            queue=queue_of(line.queue),
+            quota=told(line.quota),
+            used=told(line.used),
+            wanted=told(line.demand),
+            deserved=told(line.deserved),
+            entitlement=told(line.entitlement),
+            bound=line.bound.kind,
+            resource=_NAMES[line.bound.resource],
+            of=queue_of(line.bound.queue),
+        )
 
 
-_ENGINE = ("gpu", "gpu_memory_mib", "cpu_milli", "host_memory_mib")
+_NAMES = {"": "", "gpu": "share_bp", "gpu_memory_mib": "gpu_memory_mib", "cpu_milli": "cpu_milli"} | {
+    "host_memory_mib": "memory_mib"
+}
 
 
 def told(amounts: Amounts) -> dict[str, int]:
