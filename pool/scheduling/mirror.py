@@ -42,6 +42,7 @@ class FleetMirror:
         self.tenant_bp: Counter[int] = Counter()
         self.generation = 0
         self.dirty: set[int] = set()
+        self.pledged: dict[int, dict[int, tuple[Hold, ...]]] = {}  # node -> job -> what is held for it
 
     def sync(self) -> set[int]:
         """Bring the mirror up to date with all nodes. One query when nothing changed.
@@ -89,6 +90,32 @@ class FleetMirror:
         if version != expected:
             self.dirty.add(node)
 
+    def pledge(self, job: int, holds: Iterable[Hold]) -> None:
+        """Hold these for a job although others still have them: nobody else is placed there, also when they leave."""
+        for hold in holds:
+            here = self.pledged.setdefault(hold.node_key, {})
+            here[job] = (*here.get(job, ()), hold)
+        self._rewrite(node for node, jobs in self.pledged.items() if job in jobs)
+
+    def unpledge(self, job: int) -> None:
+        nodes = [node for node, jobs in self.pledged.items() if job in jobs]
+        for node in nodes:
+            del self.pledged[node][job]
+            if not self.pledged[node]:
+                del self.pledged[node]
+        self._rewrite(nodes)
+        self.generation += bool(nodes)
+
+    def _rewrite(self, nodes: Iterable[int]) -> None:
+        for node in nodes:
+            if node in self.specs:
+                self.fleet.replace_node(self.specs[node], self._holds(node, self.held.get(node, {})))
+
+    def _holds(self, node: int, rows: dict[int, Held]) -> list[Hold]:
+        cards = {None, *(card.key for card in self.specs[node].devices)} if node in self.pledged else set()
+        promised = [hold for holds in self.pledged.get(node, {}).values() for hold in holds if hold.device_key in cards]
+        return [*(row.hold for row in rows.values()), *promised]
+
     def _build(self, specs: dict[int, tuple[int, NodeSpec]], held: dict[int, dict[int, Held]]) -> None:
         holds = [row.hold for rows in held.values() for row in rows.values()]
         self.fleet = Fleet.build([spec for _, spec in specs.values()], holds, self.fleet.mix)
@@ -106,7 +133,7 @@ class FleetMirror:
         self._count(old.values(), -1)
         self.holdings.learn([spec])
         self._count(rows.values(), 1)
-        if self.specs.get(node) == spec:
+        if self.specs.get(node) == spec and node not in self.pledged:
             # give back before taking: both may name the same card
             for key in old.keys() - rows.keys():
                 self.fleet.release(old[key].hold)
@@ -115,9 +142,10 @@ class FleetMirror:
                     self.fleet.take(rows[key].hold)
             except ValueError:  # the fleet knew other things: put the truth in its place
                 self.fleet.replace_node(spec, [row.hold for row in rows.values()])
-        else:
-            self.fleet.replace_node(spec, [row.hold for row in rows.values()])
+            self.specs[node], self.versions[node], self.held[node] = spec, version, rows
+            return
         self.specs[node], self.versions[node], self.held[node] = spec, version, rows
+        self.fleet.replace_node(spec, self._holds(node, rows))
 
     def _remove(self, node: int) -> None:
         self._count(self.held.pop(node, {}).values(), -1)

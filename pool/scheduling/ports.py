@@ -1,7 +1,8 @@
 """Questions that this room asks of rooms above it; console/wiring.py plugs the answers in."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
@@ -54,3 +55,28 @@ def set_price_quote(answer: PriceQuote) -> None:
 def price_quote(tenant: Tenant, items: Sequence[QuoteItem]) -> Quote | None:
     """None where no room knows prices."""
     return _price_quote(tenant, items) if _price_quote else None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """When a job's state was last saved, and the seconds that it loses by starting again."""
+
+    at: datetime
+    restart_s: int = 0
+
+
+class Checkpoints(Protocol):
+    def __call__(self, jobs: Sequence[int]) -> Mapping[int, Checkpoint]: ...
+
+
+_checkpoints: Checkpoints | None = None
+
+
+def set_checkpoints(answer: Checkpoints | None) -> None:
+    global _checkpoints
+    _checkpoints = answer
+
+
+def checkpoints(jobs: Sequence[int]) -> Mapping[int, Checkpoint]:
+    """Of these jobs, by primary key; a job that is not there never saved. Nothing where no room knows of any."""
+    return _checkpoints(jobs) if _checkpoints and jobs else {}

@@ -18,10 +18,11 @@ from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
-from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of
+from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
 from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
+from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.sharing.published import Teller
@@ -71,8 +72,10 @@ class Scheduler:
             self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
+        self.rooms.settle(now)
         self.run_pass(self.waiting)
         between()
+        self.rooms.plan(now, self._may_be_made_room_for())
         self.explain()
         self.teller.tell(self.sharing, now)
 
@@ -81,6 +84,7 @@ class Scheduler:
         self.mirror = FleetMirror(observed_mix(), read_weights())
         self.mirror.sync()
         self.sharing = Sharing(self.mirror, self.waiting)
+        self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
         self.facts = Facts()
         self.facts.read_all()
         self.refused.clear()
@@ -94,6 +98,7 @@ class Scheduler:
         """
         jobs = set(job_ids)
         self.mirror.dirty |= set(node_ids) & self.mirror.versions.keys()
+        self.mirror.holdings.touched |= jobs  # their priority may be another
         self.waiting.load(jobs)
         if queues:
             self.waiting.load_queues()
@@ -109,6 +114,7 @@ class Scheduler:
         usage = self._usage()
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         began, span = time.perf_counter(), FIRST_S
+        self._start_ripe(usage)
         turns = Turns(self.sharing, list(candidates), self._left)
         self._left = False
         for item in turns:
@@ -135,6 +141,25 @@ class Scheduler:
         self._commit(batch)
         self._settle()
         self._tell()
+
+    def _start_ripe(self, usage: Usage) -> None:
+        """Those for whom room was made come first, where it was made."""
+        batch: list[tuple[Choice, tuple[Hold, ...]]] = []
+        for item, placed, holds in self.rooms.ripe():
+            self._count(item, holds, usage)
+            batch.append((Choice(item, placed, self._snapshot(), 0), holds))
+        self._commit(batch)
+
+    def _may_be_made_room_for(self) -> May:
+        """Limits that stopping others would not lift."""
+        usage = self._usage()
+        return lambda item: (
+            not any(
+                limit.bites(wanted_of(limit, item.total_share_bp))
+                for limit in self._limits(item, usage)
+                if (limit.scope, limit.kind) != ("queue", "share_bp")
+            )
+        )
 
     def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
         """What was decided and not sent: it is decided anew, in another order."""
@@ -173,7 +198,7 @@ class Scheduler:
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
-        if self.refused.get(item.class_key) == self.mirror.generation:
+        if self.refused.get(item.class_key) == self.mirror.generation or item.pk in self.rooms.pledges:
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
         return limit is None

@@ -33,6 +33,7 @@ class Waiting:
     environment: dict[str, str]
     request: JobRequest
     role_ids: dict[str, int]  # in the order of the roles
+    preemptible: bool = False
     refused_at: int = -1  # generation of the fleet in which it was refused last
     explained: str = ""  # the reasons that its page shows
 
@@ -102,7 +103,7 @@ class WaitingList:
 # one statement, not the ORM: compiling the two queries took longer than running them
 _SELECT = """
 SELECT j.id, j.public_id, j.name, j.tenant_id, j.project_id, j.queue_id, j.priority, j.queued_at, j.attempt_count,
-       j.total_share_bp, j.command, j.environment, j.min_member, t.public_id, t.trust_group,
+       j.total_share_bp, j.command, j.environment, j.min_member, j.preemptible, t.public_id, t.trust_group,
        r.id, r.name, r.replicas, r.min_replicas, r.devices, r.share_bp, r.memory_mib, r.mig_profile, r.isolation,
        r.models_allowed, r.cpu_milli, r.host_memory_mib, r.bandwidth_sensitive
 FROM scheduling_job j
@@ -110,7 +111,7 @@ JOIN tenants_tenant t ON t.id = j.tenant_id
 JOIN scheduling_jobrole r ON r.job_id = j.id
 WHERE j.state = 'queued' AND j.id IN ({marks}) ORDER BY j.id, r.position
 """
-_JOB_COLUMNS = 15
+_JOB_COLUMNS = 16
 
 
 def _read(job_ids: list[int]) -> Iterator[Waiting]:
@@ -127,7 +128,7 @@ def _read(job_ids: list[int]) -> Iterator[Waiting]:
 def _job(rows: list[tuple[Any, ...]]) -> Waiting:
     """`rows` are those of one job, one a role."""
     pk, public_id, name, tenant, project, queue, priority, queued_at, attempts, share, *rest = rows[0][:_JOB_COLUMNS]
-    command, environment, least, tenant_key, group = rest
+    command, environment, least, preemptible, tenant_key, group = rest
     roles = [row[_JOB_COLUMNS:] for row in rows]
     request = JobRequest(
         key=pk,
@@ -151,6 +152,7 @@ def _job(rows: list[tuple[Any, ...]]) -> Waiting:
         environment=orjson.loads(environment),
         request=request,
         role_ids={role[1]: role[0] for role in roles},
+        preemptible=bool(preemptible),
     )
 
 

@@ -29,7 +29,7 @@ class QueueRequest(serializers.Serializer[Any]):
 
     tenant = serializers.CharField(max_length=64, help_text="slug")
     name = serializers.CharField(max_length=64, help_text="letters, digits, hyphens and underscores")
-    parent = serializers.CharField(
+    parent = serializers.CharField(  # type: ignore[assignment]
         required=False,
         allow_null=True,
         default=None,

@@ -3,6 +3,7 @@
 from pool.scheduling.models.allocation import Allocation, Interval
 from pool.scheduling.models.command import NodeCommand
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
+from pool.scheduling.models.preemption import Preemption, Victim
 from pool.scheduling.models.queue import Queue
 from pool.scheduling.models.sharing import DeviceWeight, QueueSample, SharingRules
 from pool.scheduling.states import JobState, ReplicaState
@@ -18,9 +19,11 @@ __all__ = [
     "JobRole",
     "JobState",
     "NodeCommand",
+    "Preemption",
     "Queue",
     "QueueSample",
     "Replica",
     "ReplicaState",
     "SharingRules",
+    "Victim",
 ]
