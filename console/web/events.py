@@ -18,7 +18,7 @@ from pool.scheduling.pages import words
 _SHOWN = 9
 _READ = 5_000  # the newest events looked at: in a pool where all goes well the search must end somewhere
 # the everyday life of a job is on its own page; an overview tells what somebody may want to act on
-_NOTABLE = ("replica_lost", "requeued", "retried")  # a job's end is told once, not its wish to end too
+_NOTABLE = ("replica_lost", "requeued", "retried", "preempted")  # a job's end is told once, not its wish to end too
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ TONES: dict[str, Tone] = {
     "open": Tone(OK, "circle-check"),
     "held": Tone(WARN, "circle-pause"),
     "closed": Tone(QUIET, "ban"),
+    "started": Tone(OK, "circle-check"),
+    "dropped": Tone(QUIET, "ban"),
     "active": Tone(OK, "circle-check"),
     "suspended": Tone(WARN, "circle-pause"),
     "revoked": Tone(QUIET, "ban"),

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from pool.scheduling.pages import acting, detail, job_list, logs, queue_form, queues, shares, submitting
+from pool.scheduling.pages import acting, detail, job_list, logs, preemptions, queue_form, queues, shares, submitting
 
 app_name = "scheduling"
 urlpatterns: list[URLPattern] = [
@@ -18,6 +18,8 @@ urlpatterns: list[URLPattern] = [
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),
+    path("queues/preemptions/", preemptions.preemption_list, name="preemption_list"),
+    path("queues/preemptions/export/", preemptions.export, name="preemption_export"),
     path("queues/new/", queue_form.new, name="queue_new"),
     path("queues/<str:public_id>/", queues.queue, name="queue_detail"),
     path("queues/<str:public_id>/edit/", queue_form.edit, name="queue_edit"),

@@ -14,6 +14,7 @@ from pool.scheduling import queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
 from pool.scheduling.models.allocation import Isolation
 from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, words
+from pool.scheduling.preemption import queries as preemptions
 from pool.scheduling.telling import reasons_for
 
 SHOWN = 32  # replicas on one page
@@ -64,6 +65,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "decision": decision,
         "why": _why(actor, found, decision),
         "position": queries.position(actor, found),
+        "preemptions": preemptions.preemptions_of(actor, found),
         "timeline": reads.timeline(actor, found),
         "actions": acting.allowed(actor, found),
         "see_environment": actor.may_work_in(found.tenant_id),

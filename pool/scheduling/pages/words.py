@@ -75,6 +75,28 @@ def _priority(params: Mapping[str, Any]) -> str:
     }
 
 
+_WHY: dict[str, str | Promise] = {
+    "lower_priority": gettext_lazy("Preempted for a job of higher priority in its queue"),
+    "over_entitlement": gettext_lazy("Preempted: its queue held more than it is entitled to, and another asked for it"),
+    "priority": gettext_lazy("Room is made for it: work of lower priority in its queue is stopping"),
+    "reclaim": gettext_lazy("Room is made for it: its queue is entitled to more than it holds"),
+    "gone": gettext_lazy("The room made for it is given up: it no longer waits"),
+    "stale": gettext_lazy("The room made for it is given up: the place is no longer there"),
+    "late": gettext_lazy("The room made for it is given up: what was stopped did not end in time"),
+}
+
+
+def _preempted(params: Mapping[str, Any]) -> str:
+    text = str(_WHY.get(str(params.get("because")), _("Preempted")))
+    if params.get("whole", True):
+        return text
+    return _("%(text)s; it goes on with fewer replicas") % {"text": text}
+
+
+def _room(params: Mapping[str, Any]) -> str:
+    return str(_WHY.get(str(params.get("why")), params.get("why", "")))
+
+
 def _always(text: str | Promise) -> Callable[[Mapping[str, Any]], str]:
     return lambda _params: str(text)
 
@@ -90,6 +112,9 @@ _EVENTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any]], str]]] = {
     "replica_lost": ("bad", "unplug", _lost),
     "cancelled": ("warn", "ban", _always(gettext_lazy("Asked to stop"))),
     "requeue_asked": ("quiet", "list-restart", _always(gettext_lazy("Asked to be queued again"))),
+    "preempted": ("warn", "arrow-left-right", _preempted),
+    "making_room": ("accent", "arrow-left-right", _room),
+    "room_dropped": ("quiet", "arrow-left-right", _room),
     "retried": ("quiet", "rotate-ccw", _always(gettext_lazy("Queued for another attempt"))),
     "priority": ("quiet", "arrow-up-down", _priority),
 }
