@@ -45,6 +45,8 @@ urlpatterns: list[URLPattern] = [
     path("queues/<str:public_id>/hold", queue_states.Hold.as_view()),
     path("queues/<str:public_id>/release", queue_states.Release.as_view()),
     path("queues/<str:public_id>/close", queue_states.Close.as_view()),
+    path("sharing/rules", shares.Rules.as_view()),
+    path("sharing/weights", shares.Weights.as_view()),
     path("preemptions", preemptions.Preemptions.as_view()),
     path("nodes", inventory.Nodes.as_view()),
     path("nodes/<str:public_id>", inventory.NodePage.as_view()),

@@ -1,6 +1,5 @@
 """Who took from whom."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -55,7 +54,7 @@ class PreemptionRow(serializers.Serializer[Any]):
 
 
 class _Rows(serializers.ListSerializer[Any]):
-    def to_representation(self, data: Iterable[Preemption]) -> Any:
+    def to_representation(self, data: Any) -> Any:
         return super().to_representation(preemptions.tell(self.context["actor"], data))
 
 

@@ -7,7 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from console.common.api.views import ApiView
+from console.common.api import params
+from console.common.api.views import ApiView, idempotent
+from pool.scheduling import services
+from pool.scheduling.models import SharingRules
 from pool.scheduling.sharing import queries as sharing
 from pool.scheduling.sharing.queries import Standing
 
@@ -51,3 +54,62 @@ class Shares(ApiView):
     def get(self, request: Request) -> Response:
         """The tree of queues with entitlements, each queue after the one above it."""
         return Response(StandingRow(sharing.standings_for(self.actor), many=True).data)
+
+
+class RulesRequest(serializers.Serializer[Any]):
+    """What is not named stays."""
+
+    reclaim_to = serializers.ChoiceField(
+        choices=SharingRules.ReclaimTo.choices, required=False, help_text="how much a queue takes back from others"
+    )
+    cooldown_s = serializers.IntegerField(required=False, help_text="so long a job that was preempted is left alone")
+    within_quota = serializers.BooleanField(
+        required=False, help_text="work that cannot be preempted stays within the quota of its queue"
+    )
+
+
+class WeightRequest(serializers.Serializer[Any]):
+    model = serializers.CharField(max_length=64, help_text="name of a device model")
+    hundredths = serializers.IntegerField(help_text="of the reference card; 100 forgets it")
+
+
+class RulesRow(serializers.Serializer[Any]):
+    reclaim_to = serializers.CharField()
+    cooldown_s = serializers.IntegerField()
+    within_quota = serializers.BooleanField()
+    weights = serializers.DictField(child=serializers.IntegerField(), help_text="by model; others count 100")
+
+
+def _rules() -> Response:
+    row = sharing.rules()
+    told = {"reclaim_to": row.reclaim_to, "cooldown_s": row.cooldown_s, "within_quota": row.within_quota}
+    return Response(RulesRow({**told, "weights": sharing.weights()}).data)
+
+
+class Rules(ApiView):
+    room = "jobs"
+
+    @extend_schema(responses={200: RulesRow}, operation_id="sharing_rules")
+    def get(self, request: Request) -> Response:
+        """By which rules the pool is shared, and what a card of each model counts."""
+        return _rules()
+
+    @extend_schema(request=RulesRequest, responses={200: RulesRow}, operation_id="sharing_rules_set")
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Change the rules. Operators."""
+        given = params.body(RulesRequest, self.sent)
+        services.set_rules(self.actor, {name: value for name, value in given.items() if name in self.sent})
+        return _rules()
+
+
+class Weights(ApiView):
+    room = "jobs"
+
+    @extend_schema(request=WeightRequest, responses={200: RulesRow}, operation_id="sharing_weights_set")
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Set what a card of one model counts. Operators."""
+        given = params.body(WeightRequest, self.sent)
+        services.set_weight(self.actor, given["model"], given["hundredths"])
+        return _rules()

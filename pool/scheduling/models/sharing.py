@@ -15,16 +15,10 @@ class SharingRules(models.Model):
     reclaim_to = models.CharField(max_length=12, choices=ReclaimTo.choices, default=ReclaimTo.FAIR_SHARE)
     cooldown_s = models.PositiveIntegerField(default=300)  # a job that was preempted is left alone for so long
     within_quota = models.BooleanField(default=False)  # work that cannot be preempted stays within its queue's quota
-    look_back_s = models.PositiveIntegerField(default=7 * 86_400)
-    half_life_s = models.PositiveIntegerField(null=True, blank=True)  # null: the whole look-back counts alike
-    strength = models.PositiveSmallIntegerField(default=0)  # of past use; 0: it does not count
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(pk=1), name="sharing_rules_once"),
-            # a half-life or look-back of 0 would forget all and turn this off without a word (case T20)
-            models.CheckConstraint(condition=Q(half_life_s__isnull=True) | Q(half_life_s__gt=0), name="half_life_set"),
-            models.CheckConstraint(condition=Q(look_back_s__gt=0), name="look_back_set"),
         ]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from pool.scheduling.services.lifecycle import end_member, replica_ended, replic
 from pool.scheduling.services.placement import Placement, commit_refusals
 from pool.scheduling.services.queues import QueueLimits, create_queue, edit_queue, move_queue, set_queue_state
 from pool.scheduling.services.release import Member, ask_members, members_of
+from pool.scheduling.services.sharing import set_rules, set_weight
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
 
@@ -37,6 +38,8 @@ __all__ = [
     "retry_job",
     "set_priority",
     "set_queue_state",
+    "set_rules",
+    "set_weight",
     "start_member",
     "submit_job",
 ]

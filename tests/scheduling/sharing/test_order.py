@@ -77,7 +77,7 @@ def test_the_limit_of_a_department_binds_all_below_it() -> None:
     tenant = world.tenant("many", limit_share_bp=3 * CARD)
     for name in ("a", "b"):
         factories.make_queue(tenant, name, parent=tenant.queues.get(name="default"))
-    jobs = [job for name in ("a", "b") for job in world.submit(tenant, 3, queue=name)]
+    jobs = [job for name in ("a", "b") for job in world.submit(tenant, 3, queue=name, preemptible=False)]
     world.scheduler.sweep()
     assert world.cards(tenant) == 3
     waits = next(job for job in jobs if states(job) == [JobState.QUEUED])
