@@ -135,7 +135,7 @@ class Scheduler:
             self._count(item, holds, usage)
             turns.placed(item, holds)
             batch.append((choice, holds))
-            if len(batch) >= self.batch or time.perf_counter() - began > span:
+            if not turns.disputed and (len(batch) >= self.batch or time.perf_counter() - began > span):
                 self._commit(batch)
                 batch, began, span = [], time.perf_counter(), LATER_S
         self._commit(batch)

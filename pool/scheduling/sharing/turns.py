@@ -17,8 +17,12 @@ from pool.scheduling.sharing.state import Sharing, several
 from pool.scheduling.waiting import Waiting
 
 
+FEW = 64  # jobs that are decided on in the time after which a first batch is sent anyway
+
+
 class Turns:
-    """Iterate, and tell of each job that was placed. `disputed`: in plain order so far, though queues compete."""
+    """Iterate, and tell of each job that was placed. `disputed`: in plain order so far, though queues compete; until
+    that is settled nothing may be sent, or who gets what would depend on how fast the machine is."""
 
     def __init__(self, sharing: Sharing, candidates: Sequence[Waiting], fair: bool) -> None:
         self._sharing = sharing
@@ -28,7 +32,7 @@ class Turns:
         self._books = sharing.books() if sharing.layout.binds else None
         self._order: Order | None = None
         self._lines: dict[int, deque[Waiting]] = {}
-        if fair and self.disputed:
+        if self.disputed and (fair or len(self._line) > FEW):
             self.line_up(())
 
     def __iter__(self) -> Iterator[Waiting]:

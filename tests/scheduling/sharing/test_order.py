@@ -120,3 +120,15 @@ def test_a_queue_that_has_just_been_made_is_known_to_its_first_job() -> None:
     jobs = [*world.submit(tenant, queue="fresh"), *world.submit(other)]
     world.scheduler.react([job.pk for job in jobs], [])
     assert sorted(states(*jobs)) == [JobState.QUEUED, JobState.STARTING]
+
+
+def test_who_gets_what_does_not_depend_on_how_fast_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sent before it is known whether there is room for all."""
+    monkeypatch.setattr("pool.scheduling.scheduler.FIRST_S", -1.0)
+    monkeypatch.setattr("pool.scheduling.scheduler.LATER_S", -1.0)
+    world = World(cards=4)
+    plain, entitled = world.tenant("plain"), world.tenant("entitled", quota_share_bp=3 * CARD)
+    world.submit(plain, 4, preemptible=False)
+    world.submit(entitled, 4, preemptible=False)
+    world.scheduler.sweep()
+    assert (world.cards(plain), world.cards(entitled)) == (1, 3)
