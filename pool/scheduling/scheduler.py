@@ -115,7 +115,7 @@ class Scheduler:
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         began, span = time.perf_counter(), FIRST_S
         self._start_ripe(usage)
-        turns = Turns(self.sharing, list(candidates), self._left)
+        turns = Turns(self.sharing, list(candidates), self._left or self.batch == 1)
         self._left = False
         for item in turns:
             if not self._may_try(item, usage, turns):
