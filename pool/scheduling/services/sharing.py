@@ -89,10 +89,10 @@ def _wrong(rules: RuleSet) -> list[FieldError]:
     if rules.reclaim_to not in SharingRules.ReclaimTo.values:
         choices = ", ".join(SharingRules.ReclaimTo.values)
         wrong.append(FieldError("reclaim_to", _("must be one of: %s") % choices))
-    whole = isinstance(rules.cooldown_s, int) and not isinstance(rules.cooldown_s, bool)
-    if not whole or not 0 <= rules.cooldown_s <= 86_400:
+    cooldown = asdict(rules)["cooldown_s"]
+    if isinstance(cooldown, bool) or not isinstance(cooldown, int) or not 0 <= cooldown <= 86_400:
         wrong.append(FieldError("cooldown_s", _("must be a whole number from %(low)s to %(high)s") % _COOL))
-    if not isinstance(rules.within_quota, bool):
+    if asdict(rules)["within_quota"] not in (True, False):
         wrong.append(FieldError("within_quota", _("must be true or false")))
     return wrong
 

@@ -16,7 +16,6 @@ from pool.scheduling.sharing.barred import limit_of
 from pool.scheduling.sharing.state import Sharing, several
 from pool.scheduling.waiting import Waiting
 
-
 FEW = 64  # jobs that are decided on in the time after which a first batch is sent anyway
 
 
