@@ -58,7 +58,7 @@ class SharedMirror:
         self.mirror.sync()
         self.synced = time.monotonic()
         if first:
-            memory.settle()
+            memory.settle(young=5_000)
 
 
 shared = SharedMirror()
