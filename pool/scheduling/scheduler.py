@@ -65,18 +65,22 @@ class Scheduler:
         """
         now = self.clock()
         expire_jobs(now)
+        between()
         if time.monotonic() - self.read_at > RESYNC_S or read_weights() != self.mirror.holdings.weights:
             self.resync()
         changed = sorted(self.mirror.changed())
+        between()
         for start in range(0, len(changed), PART):
             self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
+        between()
         self.rooms.settle(now)
         self.run_pass(self.waiting)
         between()
-        self.rooms.plan(now, self._may_be_made_room_for())
+        self.rooms.plan(now, self._may_be_made_room_for(), between)
         self.explain()
+        between()
         self.teller.tell(self.sharing, now)
 
     def resync(self) -> None:

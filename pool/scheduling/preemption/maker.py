@@ -98,9 +98,10 @@ class RoomMaker:
 
     # -- planning
 
-    def plan(self, now: datetime, may: May) -> None:
+    def plan(self, now: datetime, may: May, between: Callable[[], None] = lambda: None) -> None:
         """Make room for some of those who wait, most deserving first. `may`: no other limit holds the job back."""
         if not any(job not in self.pledges for job in self.waiting.jobs):
+            self.roll.rest()
             return
         leaving = {replica for pledge in self.pledges.values() for replica in pledge.leaving}
         if not self.roll.sync(leaving):
@@ -109,6 +110,7 @@ class RoomMaker:
         for _ in range(MOST):
             if not self._plan_one(now, may, until):
                 return
+            between()
 
     def _plan_one(self, now: datetime, may: May, until: float) -> bool:
         scene = self._scene()

@@ -13,6 +13,8 @@ from pool.scheduling import ports
 from pool.scheduling.mirror import Held
 from pool.scheduling.sharing.state import Sharing
 
+MANY = 20_000  # jobs that are remembered to have changed
+
 
 class Roll:
     """Kept beside a mirror. Jobs and replicas that are stopping already are not in it: they leave by themselves."""
@@ -21,6 +23,7 @@ class Roll:
         self.sharing, self.mirror = sharing, sharing.mirror
         self.roster = Roster()
         self.version = 0
+        self._whole = False  # whether all that is held has been read
         self._stopping: set[int] = set()
         self._layout: object = None
 
@@ -28,6 +31,9 @@ class Roll:
         """Bring it up to date; `leaving`: replicas that were told to end. Whether anybody could be preempted at all."""
         stopping = {pk for (pk,) in sql.fetch("SELECT id FROM scheduling_job WHERE state = 'stopping'")}
         touched = self.mirror.holdings.touched | (stopping ^ self._stopping)
+        if not self._whole:
+            touched |= {row.job_id for rows in self.mirror.held.values() for row in rows.values()}
+            self._whole = True
         if self._layout is not self.sharing.layout.parents:  # leaves have other names
             touched |= set(self.roster.jobs)
         self._stopping, self._layout = stopping, self.sharing.layout.parents
@@ -36,6 +42,12 @@ class Roll:
             self.mirror.holdings.touched = set()
             self.version += 1
         return any(job.preemptible for job in self.roster.jobs.values())
+
+    def rest(self) -> None:
+        """While nobody asks: what changed is not gathered without end, but all read again when somebody does."""
+        if len(self.mirror.holdings.touched) > MANY:
+            self.mirror.holdings.touched = set()
+            self.roster, self._whole = Roster(), False
 
     def books(self, tree: Tree) -> Books:
         """What the leaves hold, without what is leaving."""

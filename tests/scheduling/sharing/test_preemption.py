@@ -315,3 +315,13 @@ def test_a_department_takes_back_within_itself_first() -> None:
     world.settle()
     assert Victim.objects.get().queue.name == "a"
     assert (world.cards(one), world.cards(two)) == (2, 2)
+
+
+def test_while_nobody_asks_changes_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pool.scheduling.preemption.roll.MANY", 1)
+    world = full(cards=2)
+    world.scheduler.sweep()
+    assert not world.scheduler.mirror.holdings.touched
+    world.submit(world.tenant("late", quota_share_bp=CARD))
+    world.settle()
+    assert Victim.objects.count() == 1
