@@ -13,6 +13,9 @@ from console.common.actor import Actor, PlatformRole, TenantRole
 Text = str | Promise
 
 
+_QUEUES = ("scheduling:queue", "scheduling:shares", "scheduling:preemption")
+
+
 def _everyone(actor: Actor) -> bool:
     return True
 
@@ -86,7 +89,7 @@ MENU: tuple[Group, ...] = (
         pgettext_lazy("navigation", "Work"),
         (
             Entry(_("Jobs"), "scheduling:job_list", "list-checks", ("scheduling:job",), "jobs", _sees_work),
-            Entry(_("Queues"), "scheduling:queue_list", "layers", ("scheduling:queue",), "queues", _sees_work),
+            Entry(_("Queues"), "scheduling:queue_list", "layers", _QUEUES, "queues", _sees_work),
         ),
     ),
     Group(

@@ -103,14 +103,15 @@ class RoomMaker:
         if not any(job not in self.pledges for job in self.waiting.jobs):
             self.roll.rest()
             return
-        leaving = {replica for pledge in self.pledges.values() for replica in pledge.leaving}
-        if not self.roll.sync(leaving):
-            return
         until = time.perf_counter() + BUDGET_S
         for _ in range(MOST):
-            if not self._plan_one(now, may, until):
+            # what was placed or has ended meanwhile counts too
+            if not self.roll.sync(self._leaving()) or not self._plan_one(now, may, until):
                 return
             between()
+
+    def _leaving(self) -> set[int]:
+        return {replica for pledge in self.pledges.values() for replica in pledge.leaving}
 
     def _plan_one(self, now: datetime, may: May, until: float) -> bool:
         scene = self._scene()
@@ -180,8 +181,6 @@ class RoomMaker:
         self.mirror.dirty |= {hold.node_key for job in room.running.values() for r in job.replicas for hold in r.holds}
         if row is not None:
             self._take(pledges.pledge_of(row, item.request.tenant, item.request.trust_group))
-        leaving = {replica for pledge in self.pledges.values() for replica in pledge.leaving}
-        self.roll.sync(leaving)
         return row is not None
 
     def _told(self, scene: Scene, item: Waiting, found: Plan) -> dict[str, dict[str, int]]:
