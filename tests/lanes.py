@@ -16,9 +16,8 @@ from typing import IO
 from tests import postgres
 
 # what a browser shows is checked once, and on PostgreSQL again for the main job only: the pages behind it are tested
-# on both databases without a browser
-CORE_BROWSER = ["-m", "not browser or browser_core"]
-PURE = ["--ignore=tests/engine"]  # arrays in, decisions out: no database to try them on
+# on both databases without a browser. What asks no database is tried once too (tests.conftest marks it)
+ON_THE_SECOND = ["-m", "(not browser or browser_core) and not plain", "--ignore=tests/engine"]
 
 
 @dataclass
@@ -55,7 +54,7 @@ def arguments() -> argparse.Namespace:
 
 
 def both(sqlite: Lane, name: str, given: argparse.Namespace, url: str) -> int:
-    words = [*CORE_BROWSER, *PURE, *given.words]
+    words = [*ON_THE_SECOND, *given.words]
     if given.together:
         other = start(name, words, url, apart=True)
         return finish(sqlite) | finish(other)
