@@ -16,8 +16,11 @@ from typing import IO
 from tests import postgres
 
 # what a browser shows is checked once, and on PostgreSQL again for the main job only: the pages behind it are tested
-# on both databases without a browser. What asks no database is tried once too (tests.conftest marks it)
-ON_THE_SECOND = ["-m", "(not browser or browser_core) and not plain", "--ignore=tests/engine"]
+# on both databases without a browser
+CORE_BROWSER = "not browser or browser_core"
+# what touches no database (tests.conftest marks it) is tried once: where both lanes run at once, in the second, which
+# has fewer browsers to wait for
+ONCE = "not plain"
 
 
 @dataclass
@@ -37,12 +40,11 @@ def main() -> int:
     if not url and home is None:
         print("PostgreSQL lane: not run, no server here (sudo apt-get install postgresql, or set DATABASE_URL)")
         return 2 if given.require_postgres else finish(start("SQLite", given.words, ""))
-    sqlite = start("SQLite", given.words, "")
     if url:
-        return both(sqlite, "PostgreSQL from DATABASE_URL", given, url)
+        return both("PostgreSQL from DATABASE_URL", given, url)
     assert home is not None
     with postgres.server(home) as own:
-        return both(sqlite, f"PostgreSQL {postgres.version(home)}", given, own)
+        return both(f"PostgreSQL {postgres.version(home)}", given, own)
 
 
 def arguments() -> argparse.Namespace:
@@ -53,12 +55,13 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def both(sqlite: Lane, name: str, given: argparse.Namespace, url: str) -> int:
-    words = [*ON_THE_SECOND, *given.words]
+def both(name: str, given: argparse.Namespace, url: str) -> int:
     if given.together:
-        other = start(name, words, url, apart=True)
+        sqlite = start("SQLite", ["-m", ONCE, *given.words], "")
+        other = start(name, ["-m", CORE_BROWSER, *given.words], url, apart=True)
         return finish(sqlite) | finish(other)
-    return finish(sqlite) | finish(start(name, words, url))
+    sqlite = start("SQLite", given.words, "")
+    return finish(sqlite) | finish(start(name, ["-m", f"({CORE_BROWSER}) and {ONCE}", *given.words], url))
 
 
 def start(name: str, words: list[str], url: str, apart: bool = False) -> Lane:
