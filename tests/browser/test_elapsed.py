@@ -15,6 +15,7 @@ from console.tenants.models import User
 from pool.scheduling.models import Job
 from tests import factories
 from tests.browser.conftest import Open
+from tests.browser.frames import wait_until
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 TIMER = "#job-live [role=timer]"
@@ -96,11 +97,11 @@ def test_it_goes_on_after_a_refresh_and_never_back(open_page: Open, member: User
     first = seconds_of(page.evaluate(COUNT))
     with page.expect_response(lambda answer: "hx-request" in answer.request.headers):
         pass  # the page's own refresh
-    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+    wait_until(page, "!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
     refreshed = seconds_of(page.evaluate(COUNT))
     assert refreshed >= first
     page.evaluate(WATCH, TIMER)
-    page.wait_for_function("texts.length > 2")
+    wait_until(page, "texts.length > 2")
     seconds = [seconds_of(text) for text in page.evaluate("texts")]
     assert refreshed <= seconds[0] < seconds[1] < seconds[2]
     seen.assert_clean()
