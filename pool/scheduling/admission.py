@@ -5,6 +5,7 @@ import time
 
 from django.utils.translation import gettext as _
 
+from console.common import memory
 from console.common.errors import FieldError, InvalidInput
 from console.tenants.models import Tenant
 from pool.engine.decide import decide
@@ -51,9 +52,13 @@ class SharedMirror:
             return decide(self.mirror.fleet, request)
 
     def _sync(self, age_s: float) -> None:
-        if time.monotonic() - self.synced >= age_s:
-            self.mirror.sync()
-            self.synced = time.monotonic()
+        if time.monotonic() - self.synced < age_s:
+            return
+        first = not self.mirror.versions
+        self.mirror.sync()
+        self.synced = time.monotonic()
+        if first:
+            memory.settle(young=5_000)
 
 
 shared = SharedMirror()
