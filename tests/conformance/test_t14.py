@@ -7,9 +7,11 @@ from itertools import permutations
 import pytest
 
 from pool.engine import ReplicaRequest
+from pool.scheduling.models import Victim
 from tests.engine import make
 from tests.engine.preempt.world import World
 from tests.engine.sharing.make import pool, queue
+from tests.scheduling.sharing.world import World as Pool
 
 
 @pytest.mark.parametrize("arrival", list(permutations([("a", 1), ("b", 2), ("b", 2)])))
@@ -39,3 +41,16 @@ def test_even_if_a_had_all_of_it_first() -> None:
     assert (world.cards(1), world.cards(2)) == (2, 2)
     assert world.evictions == 2
     assert world.settle() == 0
+
+
+@pytest.mark.django_db
+def test_t14_through_the_database() -> None:
+    pool = Pool(cards=4)
+    a, b = pool.tenant("a"), pool.tenant("b")
+    pool.submit(a, 2)
+    pool.settle()
+    pool.submit(a, 1)
+    pool.submit(b, 2)
+    pool.settle()
+    assert (pool.cards(a), pool.cards(b)) == (2, 2)
+    assert not Victim.objects.exists()

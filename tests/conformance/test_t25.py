@@ -4,14 +4,17 @@ still could not run."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from pool.engine import ReplicaRequest
 from pool.engine.preempt import NoPlan, Plan
+from pool.scheduling.models import Victim
 from tests.engine import make
 from tests.engine.preempt.world import World
 from tests.engine.sharing.make import pool, queue
+from tests.scheduling.sharing.world import World as Pool
 
 
 def world(priority: int) -> World:
@@ -69,3 +72,18 @@ def test_never_for_a_job_that_still_cannot_run() -> None:
     assert isinstance(refused, NoPlan)
     assert refused.reason == "not_enough"
     assert full.evictions == 0
+
+
+@pytest.mark.django_db
+def test_t25_through_the_database() -> None:
+    pool = Pool(cards=11)
+    greedy, late = pool.tenant("greedy"), pool.tenant("late", quota_share_bp=10_000)
+    pool.submit(greedy, 11)
+    pool.settle()
+    pool.now += timedelta(minutes=10)
+    pool.submit(late, gpus=12)
+    pool.settle()
+    assert not Victim.objects.exists()
+    pool.submit(late)
+    pool.settle()
+    assert (Victim.objects.count(), pool.cards(late), pool.cards(greedy)) == (1, 1, 10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from pool.engine import ReplicaRequest
@@ -9,6 +11,7 @@ from pool.engine.preempt import Rules
 from tests.engine import make
 from tests.engine.preempt.world import World
 from tests.engine.sharing.make import cards, gpu, pool, queue
+from tests.scheduling.sharing.world import World as Pool
 
 
 @pytest.mark.parametrize("theirs", [1, 2, 3, 5, 8])
@@ -52,3 +55,16 @@ def test_a_quota_of_thirds_is_met_to_the_card() -> None:
     world.settle()
     assert [world.cards(key) for key in (1, 2, 3)] == [4, 4, 4]
     assert gpu(4)[0] == cards(4)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("theirs", [1, 3, 8])
+def test_t29_through_the_database(theirs: int) -> None:
+    deserving = Pool(cards=8)
+    other, mine = deserving.tenant("other", quota_share_bp=40_000), deserving.tenant("mine", quota_share_bp=40_000)
+    deserving.submit(other, 8 // theirs, gpus=theirs)
+    deserving.settle()
+    deserving.now += timedelta(minutes=10)
+    deserving.submit(mine, 4)
+    deserving.settle()
+    assert deserving.cards(mine) == 4
