@@ -7,7 +7,7 @@ from typing import Any
 from console.common.triggers import Trigger, install_postgresql, install_sqlite
 
 _NODE_COLUMNS = "state, reachable, cpu_milli, memory_mib, site_id, pod_id, switch_id, rack_id, labels"
-_DEVICE_COLUMNS = "state, mig_enabled, memory_mib, model_id, nvlink_island"
+_DEVICE_COLUMNS = "state, mig_enabled, memory_mib, model_id, nvlink_island, labels"
 _HELD = "NEW.mig_enabled <> OLD.mig_enabled AND (NEW.live_shared <> 0 OR NEW.live_mig <> 0)"
 _MODE = "MIG mode changes only while nothing is held of the device"
 _BUMP = "UPDATE inventory_node SET version = version + 1 WHERE id = {row}.{column};"

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
@@ -61,6 +62,10 @@ shared = SharedMirror()
 _FIELDS = {
     "schedulable": "gpus",
     "model": "models",
+    "vendor": "vendors",
+    "selector": "gpu_selector",
+    "affinity": "anti_affinity",
+    "topology": "required_topology_level",
     "mig_mode": "isolation",
     "isolation": "isolation",
     "mig_profile": "mig_profile",
@@ -80,6 +85,12 @@ _CHANGE_FIELDS = {
 }
 
 
+def check_times(spec: JobSpec, now: datetime) -> None:
+    """Raises InvalidInput for a deadline that has passed."""
+    if spec.deadline is not None and spec.deadline <= now:
+        raise InvalidInput([FieldError("deadline", _("must be in the future"))])
+
+
 def check(spec: JobSpec, place: Place) -> None:
     """Raises InvalidInput if no state of the present hardware could ever hold the job."""
     refused = shared.never(spec, place)
@@ -93,6 +104,8 @@ def never_error(spec: JobSpec, refused: Refused) -> FieldError:
         return FieldError("gpus", _("the pool has no devices yet"))
     change = refused.changes[0] if refused.changes else None
     name = field_of(change) if change else _FIELDS.get(refused.failed[-1].filter, "gpus")
+    if name == "vendors" and not any(role.vendors for role in spec.roles) and any(r.preference for r in spec.roles):
+        name = "preference"
     if name == "isolation" and any(role.mig_profile for role in spec.roles):
         name, change = "mig_profile", None  # what was asked for by name is what no card has
     text = _("no state of the present hardware can ever hold this job")

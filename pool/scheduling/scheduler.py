@@ -14,6 +14,7 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
+from pool.engine.neighbours import repels_of
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
 from pool.scheduling.facts import Facts
@@ -43,8 +44,9 @@ class Scheduler:
         self.lease_name = lease_name()
         self.epoch = epoch
         self.clock = clock
-        self.waiting = WaitingList()
-        self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
+        self.waiting = WaitingList(clock)
+        self.refused: dict[object, tuple[int, int]] = {}  # class of jobs -> state of the pool in which it was refused
+        self._arrivals = 0  # placements of work with labels: it may be what others must stand near
         self.batch = BATCH
         self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
         self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
@@ -106,10 +108,13 @@ class Scheduler:
                 continue
             choice = self._decide(item)
             if not isinstance(choice.outcome, Placed):
-                self.refused[item.class_key] = self.mirror.generation
+                self.refused[self._class_of(item)] = self._state_for(item)
                 continue
             asked = item.request
-            holds = self.mirror.fleet.apply(choice.outcome, asked.tenant, asked.trust_group)
+            holds = self.mirror.fleet.apply(
+                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
+            )
+            self._arrivals += bool(asked.labels)
             self._count(item, holds, usage)
             batch.append((choice, holds))
             if len(batch) >= self.batch or time.perf_counter() - began > span:
@@ -147,9 +152,16 @@ class Scheduler:
     def _may_try(self, item: Waiting, usage: Usage) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
-        if self.refused.get(item.class_key) == self.mirror.generation:
+        if self.refused.get(self._class_of(item)) == self._state_for(item):
             return False
         return first_biting(self._limits(item, usage), item.total_share_bp) is None
+
+    def _class_of(self, item: Waiting) -> object:
+        return item.class_key(self.mirror.fleet.labelled.repels)
+
+    def _state_for(self, item: Waiting) -> tuple[int, int]:
+        """What must change before a refusal of this job is worth another try."""
+        return self.mirror.generation, self._arrivals if item.attracted else 0
 
     def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
         began = time.perf_counter_ns()
@@ -271,4 +283,6 @@ def _hold(row: Allocation, job: Waiting) -> Hold:
         trust_group=job.request.trust_group,
         cpu_milli=row.cpu_milli,
         host_memory_mib=row.host_memory_mib,
+        labels=job.request.labels,
+        repels=repels_of(job.request),
     )

@@ -18,13 +18,13 @@ _SAME = {"trust": "share"}  # that somebody else is on a card is theirs to know:
 def reasons_for(actor: Actor, reasons: Mapping[str, Any]) -> dict[str, Any]:
     """As stored (services.placement.reasons_of) for who sees all work. For others:
 
-    placed {"decided_by": one of CRITERIA, or "" where nothing had to}, refused {"failed": [{"filter"}], "changes",
-    "never", "role"} without counts, or {"limit"}.
+    placed {"decided_by": one of CRITERIA, or "" where nothing had to, and its "neighbourhood" and "preference"},
+    refused {"failed": [{"filter"}], "changes", "never", "role"} without counts, or {"limit"}.
     """
     if actor.sees_all_work:
         return dict(reasons)
     if "score" in reasons:
-        return {"decided_by": decided_by(reasons)}
+        return {"decided_by": decided_by(reasons)} | _own_place(reasons)
     if "limit" in reasons:
         return {"limit": reasons["limit"]}
     stopped = {_SAME.get(item["filter"], item["filter"]) for item in reasons.get("failed", [])}
@@ -32,6 +32,15 @@ def reasons_for(actor: Actor, reasons: Mapping[str, Any]) -> dict[str, Any]:
     named = [name for name in FILTERS if name in stopped]
     told: dict[str, Any] = {"failed": [{"filter": name} for name in named]}
     return told | {name: reasons[name] for name in ("changes", "never", "role") if name in reasons}
+
+
+def _own_place(reasons: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a job's own replicas stand; not how much room other domains would have had."""
+    told = {name: reasons[name] for name in ("preference",) if name in reasons}
+    if "neighbourhood" in reasons:
+        hidden = {"rivals", "best_inside"}
+        told["neighbourhood"] = {k: value for k, value in reasons["neighbourhood"].items() if k not in hidden}
+    return told
 
 
 def decided_by(reasons: Mapping[str, Any]) -> str:
