@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.cpu import core_ms, cpu_seconds
+from tests.bench.placement_observer import Observer
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATED = "nodes={nodes},devices=8,model=H100-80GB,prefix=bench"
@@ -104,81 +105,6 @@ print(json.dumps({"join": join, "token": secret, "queue": queue.public_id}))
 """
 
 
-class Observer(threading.Thread):
-    """Stamps committed rows as they appear. It looks every two milliseconds, with one prepared statement: what it
-    takes of the two cores is missing to what it observes."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.jobs: dict[str, float] = {}
-        self.placed: dict[str, float] = {}
-        self.stopping = False
-
-    def run(self) -> None:
-        rows = Newest(session())
-        names: dict[int, str] = {}
-        early: list[tuple[int, float]] = []
-        while not self.stopping:
-            now = time.perf_counter()
-            for kind, pk, text in rows.look():
-                if kind == "job":
-                    names[pk] = text
-                    self.jobs[text] = now
-                else:
-                    early.append((int(text), now))
-            for job, at in early:
-                if job in names:
-                    self.placed.setdefault(names[job], at)
-            early = [(job, at) for job, at in early if job not in names]
-            time.sleep(0.002)
-
-
-class Newest:
-    """Jobs and attempts that have appeared since the last look; those of PostgreSQL appear in no certain order."""
-
-    TABLES = ("scheduling_job", "scheduling_attempt")
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-        # one process submits and one places, each one transaction at a time: rows appear almost in order, and a row
-        # that was passed over would be missing in the figures. Each row read again is taken from the two cores.
-        self.overlap = 8 if type(connection).__module__.startswith("psycopg") else 0
-        self.known = [{pk for (pk,) in connection.execute(f"SELECT id FROM {table}")} for table in self.TABLES]
-        self.last = [max(known, default=0) for known in self.known]
-        mark = "%s" if self.overlap else "?"
-        self.statement = (
-            f"SELECT 0, id, name FROM scheduling_job WHERE id > {mark} UNION ALL"
-            f" SELECT 1, id, CAST(job_id AS text) FROM scheduling_attempt WHERE id > {mark}"
-        )
-
-    def look(self) -> list[tuple[str, int, str]]:
-        after = [last - self.overlap for last in self.last]
-        fresh = []
-        for table, pk, text in self.connection.execute(self.statement, after).fetchall():
-            if pk in self.known[table]:
-                continue
-            self.known[table].add(pk)
-            self.last[table] = max(self.last[table], pk)
-            fresh.append(("attempt" if table else "job", pk, text))
-        return fresh
-
-
-def session() -> Any:
-    """A bare driver connection: the observer shares the two cores with what it observes, so it must cost little."""
-    from django.conf import settings
-
-    database = settings.DATABASES["default"]
-    if database["ENGINE"].endswith("sqlite"):
-        import sqlite3
-
-        return sqlite3.connect(database["NAME"], isolation_level=None, timeout=30)
-    import psycopg
-
-    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    given = {names[key]: value for key, value in database.items() if key in names and value}
-    return psycopg.connect(autocommit=True, **given)
-
-
 def wait_for(ready: Any, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not ready():
@@ -231,7 +157,7 @@ SHAPES = (
 )
 
 
-def load(stack: Stack, rate: float, seconds: float, prefix: str) -> dict[str, float]:
+def load(stack: Stack, observer: Observer, rate: float, seconds: float, prefix: str) -> dict[str, float]:
     """`rate` submissions a second from four connections; when each was sent."""
     sent: dict[str, float] = {}
     clients = [Client(stack) for _ in range(4)]
@@ -242,6 +168,7 @@ def load(stack: Stack, rate: float, seconds: float, prefix: str) -> dict[str, fl
             time.sleep(max(0.0, start + index / rate - time.perf_counter()))
             name = f"{prefix}-{index}"
             sent[name] = time.perf_counter()
+            observer.expect(name)
             spec = {**SHAPES[index % len(SHAPES)], "environment": {"WEIR_SIM_SECONDS": "30"}}
             clients[number].submit(name, spec)
 
@@ -290,6 +217,8 @@ def release_thousand(stack: Stack, observer: Observer, bulk: str, count: int = 1
     placed = [name for name in observer.placed if name.startswith(bulk)]
     if placed:
         raise SystemExit(f"{len(placed)} jobs started from a held queue")
+    for index in range(count):
+        observer.expect(f"{bulk}-{index}")
     released = time.perf_counter()
     services.set_queue_state(system("bench"), queue, Queue.State.OPEN)
     wait_for(lambda: sum(name.startswith(bulk) for name in observer.placed) >= count, 60)
@@ -342,7 +271,7 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     observer.start()
     settle()
     run = os.getpid()  # a database may hold jobs of an earlier run
-    load(stack, 5, 3, f"{run}-warm")
+    load(stack, observer, 5, 3, f"{run}-warm")
     print(f"{connection.vendor}, {given.nodes * 8} devices with telemetry, {given.browsers} browsers", flush=True)
     rounds = [one_round(stack, given, observer, f"{run}-{number}") for number in range(given.rounds)]
     print(f"frames a browser {min(frames)} to {max(frames)}; medians of {given.rounds}:")
@@ -364,7 +293,7 @@ def one_round(stack: Stack, given: argparse.Namespace, observer: Observer, run: 
     """Milliseconds by the names of TARGETS; printed with what the processes took, and how fast a core was then."""
     speed = core_ms()
     before, began = cpu_seconds(), time.perf_counter()
-    sent = load(stack, given.rate, given.seconds, f"{run}-load")
+    sent = load(stack, observer, given.rate, given.seconds, f"{run}-load")
     after, loaded = cpu_seconds(), time.perf_counter() - began
     wait_for(lambda: all(name in observer.placed for name in sent), 30)
     row = [1e3 * (observer.placed[name] - observer.jobs[name]) for name in sent]
