@@ -7,9 +7,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from console.common.errors import FieldError, InvalidInput
-from console.tenants.models import Tenant
 from pool.engine.decide import decide
-from pool.engine.types import Change, Placed, Refused
+from pool.engine.types import Change, JobRequest, Placed, Refused
 from pool.engine.validate import never_fits
 from pool.scheduling import requests
 from pool.scheduling.mirror import FleetMirror
@@ -44,9 +43,8 @@ class SharedMirror:
                 refused = never_fits(self.mirror.fleet, request)
         return refused
 
-    def decide(self, spec: JobSpec, tenant: Tenant) -> Placed | Refused:
+    def decide(self, request: JobRequest) -> Placed | Refused:
         """On the fleet as it is now."""
-        request = requests.of_spec(spec, tenant.public_id, tenant.trust_key)
         with self.lock:
             self._sync(0)
             return decide(self.mirror.fleet, request)

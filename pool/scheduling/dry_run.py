@@ -16,9 +16,11 @@ from pool.engine.mig_tables import FAMILIES
 from pool.engine.types import Placed, Refused
 from pool.inventory.models import Device, DeviceModel, Node
 from pool.scheduling import admission, ports
+from pool.scheduling.elastic import is_elastic, least_share_bp, within
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, tightest
 from pool.scheduling.models import Allocation
 from pool.scheduling.places import Place, resolve
+from pool.scheduling.requests import of_spec
 from pool.scheduling.services.placement import reasons_of
 from pool.scheduling.shares import WHOLE, part_of
 from pool.scheduling.spec import DeviceAsk, JobSpec, parse_job
@@ -74,9 +76,11 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     early = parsed.start_no_earlier_than is not None and parsed.start_no_earlier_than > now
     place = resolve(actor, parsed)
     never = admission.shared.never(parsed, place)
-    outcome = never or admission.shared.decide(parsed, place.tenant)
     limits = limits_of(place.queue, _usage(place))
-    biting = first_biting(limits, parsed.total_share_bp)
+    request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
+    asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
+    biting = first_biting(limits, asked_bp)
+    outcome = never or admission.shared.decide(within(request, limits))
     parts = _parts(outcome) if isinstance(outcome, Placed) else ()
     quote = ports.price_quote(place.tenant, _quote_items(parsed, parts))
     return DryRun(
@@ -85,7 +89,7 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         placements=tuple(part for part, _ in parts),
         reasons=reasons_of(outcome),
         limits=tuple(limits),
-        bites_first=biting or tightest(limits, parsed.total_share_bp),
+        bites_first=biting or tightest(limits, asked_bp),
         blocked_by_limit=biting is not None,
         price_per_hour=quote.per_hour if quote else None,
         least_per_hour=quote.least if quote else None,

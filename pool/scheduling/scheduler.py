@@ -17,6 +17,7 @@ from pool.engine.decide import decide
 from pool.engine.neighbours import repels_of
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of
 from pool.scheduling.mirror import FleetMirror, Held
@@ -106,7 +107,7 @@ class Scheduler:
         for item in sorted(candidates, key=lambda waiting: waiting.order):
             if not self._may_try(item, usage):
                 continue
-            choice = self._decide(item)
+            choice = self._decide(item, usage)
             if not isinstance(choice.outcome, Placed):
                 self.refused[self._class_of(item)] = self._state_for(item)
                 continue
@@ -147,7 +148,7 @@ class Scheduler:
         limit = first_biting(self._limits(item, usage), item.total_share_bp)
         if limit is not None:
             return Choice(item, limit, self._snapshot(), 0)
-        return self._decide(item, Policy())
+        return self._decide(item, usage, Policy())
 
     def _may_try(self, item: Waiting, usage: Usage) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
@@ -163,9 +164,10 @@ class Scheduler:
         """What must change before a refusal of this job is worth another try."""
         return self.mirror.generation, self._arrivals if item.attracted else 0
 
-    def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
+    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK) -> Choice:
         began = time.perf_counter_ns()
-        outcome = decide(self.mirror.fleet, item.request, policy)
+        asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
+        outcome = decide(self.mirror.fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
         return Choice(item, outcome, self._snapshot(), took)
 

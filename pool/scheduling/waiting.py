@@ -14,6 +14,7 @@ from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.types import JobRequest, RoleRequest
 from pool.scheduling import requests
+from pool.scheduling.elastic import is_elastic, least_share_bp
 from pool.scheduling.models import Job, JobState, Queue
 
 ClassKey = tuple[object, ...]
@@ -32,12 +33,13 @@ class Waiting:
     priority: int
     queued_at: datetime
     attempt_count: int
-    total_share_bp: int
+    total_share_bp: int  # what limits must have room for: of an elastic job its minimum
     command: list[str]
     environment: dict[str, str]
     request: JobRequest
     role_ids: dict[str, int]  # in the order of the roles
     wishes: bool = False  # whether the job says where it wants to stand
+    elastic: bool = False  # whether it may start with less than it would take
     refused_at: int = -1  # generation of the fleet in which it was refused last
     explained: str = ""  # the reasons that its page shows
 
@@ -154,6 +156,7 @@ def _job(rows: list[tuple[Any, ...]]) -> Waiting:
     parts = tuple(_role(role) for role in roles)
     named = orjson.loads(labels)
     request = requests.of_job(pk, tenant_key, group or tenant_key, parts, least, named, wishes)
+    elastic = is_elastic(request)
     return Waiting(
         pk=pk,
         public_id=public_id,
@@ -164,12 +167,13 @@ def _job(rows: list[tuple[Any, ...]]) -> Waiting:
         priority=priority,
         queued_at=read_datetime(queued_at),
         attempt_count=attempts,
-        total_share_bp=share,
+        total_share_bp=least_share_bp(request) if elastic else share,
         command=orjson.loads(command),
         environment=orjson.loads(environment),
         request=request,
         role_ids={role[1]: role[0] for role in roles},
         wishes=bool(wishes),
+        elastic=elastic,
     )
 
 

@@ -195,6 +195,24 @@ def test_an_elastic_gang_takes_what_there_is_and_a_role_below_its_minimum_stops_
     assert state_of(job) == JobState.STOPPING
 
 
+def test_an_elastic_gang_takes_no_more_than_its_limit_and_starts_with_its_minimum(
+    actors: Actors, scheduler: Scheduler
+) -> None:
+    factories.make_node("n1", devices=8)
+    actors.a.queues.update(limit_share_bp=50_000)
+    spec = {"replicas": 4, "min_replicas": 2, "max_replicas": 8, "gpus": 1}
+    first, second, third = (submit(actors, **spec) for _ in range(3))
+    run = services.dry_run(actors.member_a, {"name": "x", "command": ["a"], **spec})
+    assert (run.fits, len(run.placements)) == (True, 5)
+    scheduler.sweep()
+    assert [Replica.objects.filter(job=job).count() for job in (first, second, third)] == [5, 0, 0]
+    end(first)
+    actors.a.queues.update(limit_share_bp=30_000)
+    scheduler.sweep()
+    assert [Replica.objects.filter(job=job).count() for job in (second, third)] == [3, 0]
+    assert third.decisions.get().reasons["limit"]["used"] == 30_000
+
+
 def lose(replica: Replica | None) -> None:
     assert replica is not None
     services.replica_ended(
