@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def test_they_reach_placement_and_the_audit_log(actors: Actors) -> None:
     node = factories.make_node("n1", devices=2, labels={"address": "10.0.0.1"})
+    node.refresh_from_db()
     changed = set_node_labels(actors.operator, node, {"zone": "a", "address": "elsewhere"})
     assert changed.labels == {"zone": "a", "address": "10.0.0.1"}
     assert changed.version == node.version + 1
@@ -32,6 +33,7 @@ def test_they_reach_placement_and_the_audit_log(actors: Actors) -> None:
 
 def test_the_same_again_is_no_change(actors: Actors) -> None:
     node = factories.make_node("n1", devices=1)
+    node.refresh_from_db()
     set_node_labels(actors.operator, node, {"zone": "a"})
     again = set_node_labels(actors.operator, node, {"zone": "a"})
     assert again.version == node.version + 1

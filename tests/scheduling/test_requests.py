@@ -210,7 +210,7 @@ def test_an_elastic_gang_takes_no_more_than_its_limit_and_starts_with_its_minimu
     actors.a.queues.update(limit_share_bp=30_000)
     scheduler.sweep()
     assert [Replica.objects.filter(job=job).count() for job in (second, third)] == [3, 0]
-    assert third.decisions.get().reasons["limit"]["used"] == 30_000
+    assert third.decisions.latest("id").reasons["limit"]["used"] == 30_000
 
 
 def lose(replica: Replica | None) -> None:

@@ -33,7 +33,7 @@ def test_neighbours_read_and_shown_again() -> None:
     assert label_lines.show_neighbours([{"required": True, **term} for term in found]) == WISHES
 
 
-@pytest.mark.parametrize("line", ["=a", "!zone=a", "zone=a=b>c<d|", "a>b>c"])
+@pytest.mark.parametrize("line", ["=a", "!zone=a", ">5", "!"])
 def test_what_is_no_condition(line: str) -> None:
     with pytest.raises(ValidationError, match="must read"):
         label_lines.conditions(line)
