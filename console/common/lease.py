@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q
 
 from console.common import clock, sql
@@ -14,6 +14,8 @@ def acquire(name: str, holder: str, ttl: timedelta, now: datetime) -> int | None
 
     The epoch rises at each change of holder, also when a holder comes back after its lease ran out.
     """
+    if connection.vendor == "postgresql" and (epoch := _renewed(name, holder, ttl, now)) is not None:
+        return epoch
     with transaction.atomic():
         # SQLite may have made us wait for its write lock: the lease counts from when we have it
         at = max(now, clock.now())
@@ -24,6 +26,18 @@ def acquire(name: str, holder: str, ttl: timedelta, now: datetime) -> int | None
         # read back under the holder's name: whoever took over in between shows as another holder
         row = Lease.objects.filter(name=name, holder=holder).first()
         return row.epoch if row else None
+
+
+def _renewed(name: str, holder: str, ttl: timedelta, now: datetime) -> int | None:
+    """What mostly happens, in one statement and its own transaction."""
+    row = sql.first(
+        "UPDATE common_lease SET expires_at = %s WHERE name = %s AND holder = %s AND expires_at > %s RETURNING epoch",
+        now + ttl,
+        name,
+        holder,
+        now,
+    )
+    return int(row[0]) if row else None
 
 
 def release(name: str, holder: str) -> None:

@@ -7,7 +7,7 @@ from rest_framework.authentication import SessionAuthentication as RestSessionAu
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from console.common import clock, sql
+from console.common import clock
 from console.tenants import queries, secrets, services
 from console.tenants.models import ApiToken, User
 
@@ -22,8 +22,9 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, text = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        token = _find(text.strip())
-        request._request.actor = queries.actor_for_token(token, request._request)  # type: ignore[attr-defined]
+        token, memberships = _find(text.strip())
+        actor = queries.actor_for_token(token, request._request, memberships)
+        request._request.actor = actor  # type: ignore[attr-defined]
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
@@ -42,17 +43,13 @@ class SessionAuthentication(RestSessionAuthentication):
         return user, None
 
 
-_TOKEN = sql.Reader("JOIN tenants_user u ON u.id = t.user_id WHERE t.digest = %s", t=ApiToken, u=User)
-
-
-def _find(text: str) -> ApiToken:
+def _find(text: str) -> tuple[ApiToken, queries.Memberships]:
     if not secrets.well_formed(text):
         raise AuthenticationFailed(_INVALID)
-    row = _TOKEN.first(secrets.digest(text))
-    if row is None:
+    found = queries.token_with_memberships(secrets.digest(text))
+    if found is None:
         raise AuthenticationFailed(_INVALID)
-    token: ApiToken = row[0]
-    token.user = row[1]
+    token = found[0]
     now = clock.now()
     if token.revoked_at is not None or not token.user.is_active:
         raise AuthenticationFailed(_INVALID)
@@ -61,4 +58,4 @@ def _find(text: str) -> ApiToken:
     # at most one write a minute: a busy token must not cost a transaction a call
     if token.last_used_at is None or now - token.last_used_at >= _TOUCH:
         services.touch_token(token, now, not_since=now - _TOUCH)
-    return token
+    return found

@@ -8,6 +8,8 @@ from console.common.actor import Actor, ActorKind, PlatformRole, TenantRole
 from console.common.errors import NotFound
 from console.tenants.models import ApiToken, Project, Tenant, User
 
+Memberships = dict[int, TenantRole]
+
 
 def actor_for_user(user: User, request: HttpRequest | None = None) -> Actor:
     """The actor of a signed-in person: platform role and every membership. One query."""
@@ -23,13 +25,26 @@ def actor_for_user(user: User, request: HttpRequest | None = None) -> Actor:
     )
 
 
-def actor_for_token(token: ApiToken, request: HttpRequest | None = None) -> Actor:
+def token_with_memberships(digest: str) -> tuple[ApiToken, Memberships] | None:
+    """A token with its user by the digest of its secret, and the user's memberships, in one trip."""
+    with sql.together():
+        tokens = _TOKEN.ask(digest)
+        memberships = sql.ask(_MEMBERSHIPS.format(of=_USER_OF_TOKEN), digest)
+    if not tokens.rows():
+        return None
+    token, token.user = tokens.rows()[0]
+    return token, _by_tenant(memberships.rows())
+
+
+def actor_for_token(
+    token: ApiToken, request: HttpRequest | None = None, memberships: Memberships | None = None
+) -> Actor:
     """The person behind a token, narrowed to the token's scopes and, when it names one, its tenant.
 
     A token bound to a tenant also loses the platform role: it acts as a member there and nothing else.
     """
     user = token.user
-    tenants = _memberships(user)
+    tenants = _memberships(user) if memberships is None else memberships
     role = PlatformRole(user.platform_role) if user.platform_role else None
     if token.tenant_id is not None:
         tenants = {key: value for key, value in tenants.items() if key == token.tenant_id}
@@ -86,10 +101,17 @@ def revocable_token(actor: Actor, public_id: str) -> ApiToken:
     return token
 
 
-def _memberships(user: User) -> dict[int, TenantRole]:
-    rows = sql.fetch(
-        "SELECT m.tenant_id, m.role FROM tenants_membership m JOIN tenants_tenant t ON t.id = m.tenant_id"
-        " WHERE m.user_id = %s AND t.state <> 'closed'",
-        user.pk,
-    )
+def _memberships(user: User) -> Memberships:
+    return _by_tenant(sql.fetch(_MEMBERSHIPS.format(of="%s"), user.pk))
+
+
+def _by_tenant(rows: list[tuple[int, str]]) -> Memberships:
     return {tenant_id: TenantRole(role) for tenant_id, role in rows}
+
+
+_TOKEN = sql.Reader("JOIN tenants_user u ON u.id = t.user_id WHERE t.digest = %s", t=ApiToken, u=User)
+_USER_OF_TOKEN = "(SELECT user_id FROM tenants_apitoken WHERE digest = %s)"  # noqa: S105
+_MEMBERSHIPS = (
+    "SELECT m.tenant_id, m.role FROM tenants_membership m JOIN tenants_tenant t ON t.id = m.tenant_id"
+    " WHERE m.user_id = {of} AND t.state <> 'closed'"
+)

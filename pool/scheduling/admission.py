@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
+from console.common import memory
 from console.common.errors import FieldError, InvalidInput
 from pool.engine.decide import decide
 from pool.engine.types import Change, JobRequest, Placed, Refused
@@ -50,9 +51,13 @@ class SharedMirror:
             return decide(self.mirror.fleet, request)
 
     def _sync(self, age_s: float) -> None:
-        if time.monotonic() - self.synced >= age_s:
-            self.mirror.sync()
-            self.synced = time.monotonic()
+        if time.monotonic() - self.synced < age_s:
+            return
+        first = not self.mirror.versions
+        self.mirror.sync()
+        self.synced = time.monotonic()
+        if first:
+            memory.settle(young=5_000)
 
 
 shared = SharedMirror()

@@ -61,13 +61,16 @@ class Scheduler:
         """
         now = self.clock()
         expire_jobs(now)
+        between()
         if time.monotonic() - self.read_at > RESYNC_S:
             self.resync()
         changed = sorted(self.mirror.changed())
+        between()
         for start in range(0, len(changed), PART):
             self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
+        between()
         self.run_pass(self.waiting)
         between()
         self.explain()

@@ -59,13 +59,14 @@ class SchedulerLoop:
         hints = wake.Hints()
         while not self.stop.is_set():
             try:
+                if hints:  # before a sweep that is due: who was heard need not wait for it
+                    self.scheduler.react(hints.jobs, hints.nodes, hints.queues)
                 if time.monotonic() >= due:
                     due = time.monotonic() + SWEEP_S
                     self._renew()
+                    self._look_up()
                     self.scheduler.sweep(self._look_up)
                     self.figures.publish(self.scheduler.mirror.fleet)
-                elif hints:
-                    self.scheduler.react(hints.jobs, hints.nodes, hints.queues)
             except DatabaseError as error:
                 # the database is away: keep the lease's own time-out as the judge, and try again
                 log.warning("scheduler_pass_failed", error=str(error))
@@ -89,7 +90,7 @@ class SchedulerLoop:
             raise Fenced("the lease went to another scheduler")
 
     def _listen(self, seconds: float) -> wake.Hints:
-        """A hint that arrives as a sweep is due is dropped: the sweep reads everything."""
+        """None when a sweep is due, which looks itself."""
         if seconds <= 0:
             return wake.Hints()
         try:

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.bench.placement_latency import session
+from tests.bench.placement_observer import session
 
 ROOT = Path(__file__).resolve().parents[2]
 JOBS, AT_ONCE = 200, 4

@@ -214,14 +214,14 @@ def release_thousand(stack: Stack, observer: Observer, bulk: str, count: int = 1
     for index in range(count):
         services.submit_job(system("bench"), {**spec, "name": f"{bulk}-{index}", **SHAPES[index % len(SHAPES)]})
     time.sleep(2.5)
-    placed = [name for name in observer.placed if name.startswith(bulk)]
+    placed = [name for name in list(observer.placed) if name.startswith(bulk)]
     if placed:
         raise SystemExit(f"{len(placed)} jobs started from a held queue")
     for index in range(count):
         observer.expect(f"{bulk}-{index}")
     released = time.perf_counter()
     services.set_queue_state(system("bench"), queue, Queue.State.OPEN)
-    wait_for(lambda: sum(name.startswith(bulk) for name in observer.placed) >= count, 60)
+    wait_for(lambda: sum(name.startswith(bulk) for name in list(observer.placed)) >= count, 60)
     times = [at for name, at in observer.placed.items() if name.startswith(bulk)]
     print(f"  first placed {min(times) - released:6.3f} s after the release, last {max(times) - released:6.3f} s")
     return max(times) - released
