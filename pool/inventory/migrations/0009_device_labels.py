@@ -1,7 +1,7 @@
 from django.db import migrations, models
 
 from console.common.triggers import set_aside
-from pool.inventory.triggers import install
+from pool.inventory.triggers import install_labels
 
 _before, _after = set_aside()
 
@@ -15,5 +15,5 @@ class Migration(migrations.Migration):
         _before,
         migrations.AddField("device", "labels", models.JSONField(blank=True, default=dict)),
         _after,
-        migrations.RunPython(install, migrations.RunPython.noop),
+        migrations.RunPython(install_labels, migrations.RunPython.noop),
     ]
