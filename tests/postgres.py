@@ -87,11 +87,11 @@ def server(folder: Path, **settings: str) -> Iterator[str]:
             yield f"postgresql://weir@/weir?host={place}"
         finally:
             process.send_signal(signal.SIGQUIT)
-            process.wait(30)
+            process.wait(120)
 
 
 def _wait_until_ready(folder: Path, place: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     ask = [str(folder / "pg_isready"), "-q", "-h", place, "-U", "weir"]
     while subprocess.run(ask, check=False).returncode != 0:
         if process.poll() is not None or time.monotonic() > deadline:

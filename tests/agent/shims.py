@@ -20,10 +20,10 @@ def launch(folder: Path, script: str, **more) -> subprocess.CompletedProcess:
     words = [sys.executable, "-S", "-E", "-m", "pool.agent.shim", str(folder)]
     # a file, not a pipe: the shim that goes on would keep a pipe open
     with open(folder / "shim.err", "ab") as errors:
-        return subprocess.run(words, cwd=ROOT, stderr=errors, timeout=30, start_new_session=True, check=False)
+        return subprocess.run(words, cwd=ROOT, stderr=errors, timeout=120, start_new_session=True, check=False)
 
 
-def until(probe, what, seconds=15.0):
+def until(probe, what, seconds=120.0):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := probe():

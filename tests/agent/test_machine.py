@@ -19,7 +19,7 @@ def work(script, **more):
 
 
 async def until(probe, what):
-    for _ in range(4000):
+    for _ in range(24_000):
         if found := probe():
             return found
         await asyncio.sleep(0.005)

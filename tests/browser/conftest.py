@@ -5,7 +5,6 @@ factories and looks at them in the browser. `WEIR_CHROMIUM` names the browser's 
 """
 
 import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_pla
 
 from console.tenants.models import User
 from tests.browser.chromium import FLAGS, chromium_path
+from tests.ports import free_port
 
 WATCH_CSP = """
 window.__violations = [];
@@ -62,21 +62,19 @@ def server(django_db_setup: None) -> Iterator[str]:
     """The address of the running application."""
     from console.asgi import application
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     config = uvicorn.Config(application, host="127.0.0.1", port=port, log_level="warning", access_log=False)
     running = _Server(config)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not running.started:
         assert thread.is_alive(), "the server ended at its start"
-        assert time.monotonic() < deadline, "the server did not start within a minute"
+        assert time.monotonic() < deadline, "the server did not start within three minutes"
         time.sleep(0.05)
     yield f"http://localhost:{port}"
     running.should_exit = True
-    thread.join(20)
+    thread.join(60)
     connections.close_all()
 
 
@@ -133,7 +131,7 @@ def open_page(chromium: Browser, server: str, transactional_db: None) -> Iterato
             timezone_id=zone,
         )
         contexts.append(context)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(120_000)
         cookies = {settings.LANGUAGE_COOKIE_NAME: language}
         if user is not None:
             client = Client()

@@ -46,10 +46,10 @@ def building() -> Iterator[None]:
         yield
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
+        thread.join(60)
 
 
-def wait_until(page: Page, expression: str, seconds: float = 30.0) -> None:
+def wait_until(page: Page, expression: str, seconds: float = 120.0) -> None:
     """Until a JavaScript expression is true. Playwright's own wait evaluates it in the page: the CSP forbids that."""
     deadline = time.monotonic() + seconds
     while not page.evaluate(f"Boolean({expression})"):

@@ -60,7 +60,7 @@ def test_sign_in_submit_and_watch_it_run_to_its_end(open_page: Open, owner: User
     page.wait_for_url("**/jobs/submit/")
     page.get_by_label("Name").fill("first-run")
     page.get_by_label("Command").fill("python train.py")
-    expect(page.locator("#dry-run")).to_contain_text("Would start at once", timeout=30_000)
+    expect(page.locator("#dry-run")).to_contain_text("Would start at once", timeout=120_000)
     page.get_by_role("button", name="Submit job").click()
     page.wait_for_url("**/jobs/job_*/")
     live = page.locator("#job-live")
@@ -68,13 +68,13 @@ def test_sign_in_submit_and_watch_it_run_to_its_end(open_page: Open, owner: User
     place()
     replica = Replica.objects.get(job=Job.objects.get(name="first-run"))
     services.replica_started(replica.public_id, received_at=clock.now())
-    expect(live).to_contain_text("Running", timeout=30_000)
+    expect(live).to_contain_text("Running", timeout=120_000)
     LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=b"epoch 1\n", at=clock.now())
-    expect(page.locator("#log")).to_contain_text("epoch 1", timeout=30_000)
+    expect(page.locator("#log")).to_contain_text("epoch 1", timeout=120_000)
     services.replica_ended(
         replica.public_id, received_at=clock.now(), age_us=0, exit_code=0, detail="", result="succeeded"
     )
-    expect(live).to_contain_text("Succeeded", timeout=30_000)
+    expect(live).to_contain_text("Succeeded", timeout=120_000)
     seen.assert_clean()
 
 

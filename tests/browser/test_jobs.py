@@ -16,7 +16,7 @@ from tests import factories
 from tests.browser.conftest import Open
 from tests.browser.frames import wait_until
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=120_000)
 Sweep = Callable[[], None]
 
 

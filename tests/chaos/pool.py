@@ -13,8 +13,9 @@ import redis
 
 from console.embedded.management.commands.prepare import LOCAL_SITE
 from console.embedded.valkey import socket_path
-from tests.embedded.processes import ROOT, Run, alive, descendants, free_port, running, until, up
+from tests.embedded.processes import ROOT, Run, alive, descendants, running, until, up
 from tests.embedded.test_up import PROCESSES
+from tests.ports import free_port
 
 PARTS = {**PROCESSES, "agent": "-m pool.agent --server"}
 NODES = 4
@@ -34,7 +35,7 @@ class Pool:
         before = self.pid(name)
         assert before, f"{name} is not running"
         os.kill(before, signal.SIGKILL)
-        until(lambda: self.pid(name) not in {0, before}, f"{name} is started again", 60)
+        until(lambda: self.pid(name) not in {0, before}, f"{name} is started again")
 
     def flush(self) -> None:
         with redis.Redis(unix_socket_path=str(socket_path(self.home))) as client:
@@ -75,7 +76,7 @@ def pool(home: Path, folder: Path, database_url: str) -> Iterator[Pool]:
     }
     words = ["--agent", "--port", str(port)]
     with up(home, *words, **{key: value for key, value in env.items() if key != "WEIR_HOME"}) as run:
-        run.wait_for("Weir is ready", 180)
+        run.wait_for("Weir is ready")
         try:
             with _fleet(home, gateway, env):
                 yield Pool(home, folder, run, env, port)

@@ -18,7 +18,7 @@ IN_TURN = ["scheduler", "worker", "gateway", "agent", "valkey", "web", "beat"]
 
 def more_submissions(weir: Pool, count: int) -> None:
     goal = weir.submissions() + count
-    until(lambda: weir.submissions() >= goal, f"{goal} submissions are acknowledged", 60)
+    until(lambda: weir.submissions() >= goal, f"{goal} submissions are acknowledged", 300)
 
 
 def settles(weir: Pool) -> None:
@@ -29,7 +29,7 @@ def settles(weir: Pool) -> None:
         return not found
 
     try:
-        until(nothing_left, "everything comes to its end", 120)
+        until(nothing_left, "everything comes to its end", 300)
     except AssertionError as error:
         raise AssertionError(f"{error}: {found}") from None
 
@@ -39,7 +39,7 @@ def test_every_process_killed_in_turn(tmp_path: Path, database_url: str) -> None
     folder.mkdir()
     with pool(home, folder, database_url) as weir:
         with load(weir, seed=42, rate=RATE):
-            until(weir.forever, "the first real process runs", 60)
+            until(weir.forever, "the first real process runs")
             lasting = weir.forever()
             for name in IN_TURN * ROUNDS:
                 more_submissions(weir, int(RATE))
@@ -60,9 +60,9 @@ def the_supervisor_is_killed(weir: Pool, lasting: int) -> None:
     assert alive(lasting)
     env = {key: value for key, value in weir.env.items() if key != "WEIR_HOME"}
     with up(weir.home, "--agent", "--port", str(weir.port), **env) as again:
-        again.wait_for("Weir is ready", 180)
+        again.wait_for("Weir is ready")
         weir.run = again
-        until(lambda: weir.pid("agent"), "the agent runs again", 60)
+        until(lambda: weir.pid("agent"), "the agent runs again")
         settles(weir)
         assert weir.forever() == lasting
         assert (weir.folder / "ran").read_text().count("\n") == len(set((weir.folder / "ran").read_text().split()))

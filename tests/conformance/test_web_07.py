@@ -61,10 +61,10 @@ def test_news_told_twice_counts_once(command):
 def test_waking_twice_only_wakes_twice(command, live):
     subscriber = live.pubsub()
     subscriber.subscribe(wake.COMMANDS_CHANNEL)
-    subscriber.get_message(timeout=5)
+    subscriber.get_message(timeout=60)
     for _ in range(2):
         wake._to_gateways(b"[%d]" % command.node_id)
-    heard = [subscriber.get_message(timeout=5)["data"] for _ in range(2)]
+    heard = [subscriber.get_message(timeout=60)["data"] for _ in range(2)]
     assert heard == [f"[{command.node_id}]".encode()] * 2
     command.refresh_from_db()
     assert command.state == "pending"

@@ -55,7 +55,7 @@ class Reader:
 
     async def reach(self, sequence: int) -> None:
         while self.got[-1] < sequence:
-            self.got.append(codec.peek(await asyncio.wait_for(self.client.recv(), 20))[1])
+            self.got.append(codec.peek(await asyncio.wait_for(self.client.recv(), 120))[1])
 
 
 def _consumers() -> list[HeatmapConsumer]:

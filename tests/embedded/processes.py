@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Answer = TypeVar("Answer")
 
 
-def until(question: Callable[[], Answer], what: str, seconds: float = 30.0) -> Answer:
+def until(question: Callable[[], Answer], what: str, seconds: float = 120.0) -> Answer:
     """Asks until the answer is truthy and returns it; fails naming `what` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (answer := question()):
@@ -24,13 +23,6 @@ def until(question: Callable[[], Answer], what: str, seconds: float = 30.0) -> A
             raise AssertionError(f"not within {seconds:.0f} s: {what}")
         time.sleep(0.02)
     return answer
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def alive(pid: int) -> bool:
@@ -92,10 +84,10 @@ class Run:
     def said(self, text: str) -> bool:
         return any(text in line for line in self.lines)
 
-    def wait_for(self, text: str, seconds: float = 60.0) -> None:
+    def wait_for(self, text: str, seconds: float = 180.0) -> None:
         def seen() -> bool:
             if self.popen.poll() is not None and not self.said(text):
-                self._reader.join(5)
+                self._reader.join(30)
                 assert self.said(text), f"ended ({self.popen.returncode}) without {text!r}: {self.lines}"
             return self.said(text)
 
@@ -105,11 +97,11 @@ class Run:
         """The pid of the descendant whose command line contains `part`; 0 while there is none."""
         return next((pid for pid in descendants(self.pid) if part in command_line(pid)), 0)
 
-    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 120.0) -> int:
         if self.popen.poll() is None:
             self.popen.send_signal(number)
         code = self.popen.wait(seconds)
-        self._reader.join(5)
+        self._reader.join(30)
         return code
 
 
@@ -124,7 +116,7 @@ def running(argv: list[str], **env: str) -> Iterator[Run]:
         for pid in {run.pid, *below}:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        run.popen.wait(10)
+        run.popen.wait(60)
 
 
 def up(home: Path, *words: str, **env: str) -> contextlib.AbstractContextManager[Run]:

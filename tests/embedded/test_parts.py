@@ -14,7 +14,7 @@ from console.embedded.logs import RotatingLog
 from console.embedded.process import Process
 from console.embedded.spec import Backoff, Spec
 from console.embedded.voice import BURST, Voice
-from tests.embedded.processes import free_port
+from tests.ports import free_port
 
 
 def test_backoff_doubles_to_a_ceiling_and_starts_again_after_calm() -> None:
@@ -115,15 +115,15 @@ async def test_a_process_that_stops_answering_is_killed_and_started_again(tmp_pa
     )
     child = Child(spec, tmp_path, Voice(verbose=False, logs=tmp_path))
     keeper = asyncio.create_task(child.keep())
-    assert await child.ready(20)
+    assert await child.ready(120)
     assert child.process
     first = child.process
     os.kill(first.pid, signal.SIGSTOP)  # alive, but deaf
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         assert await first.ended == -signal.SIGKILL
         while child.process is first:
             await asyncio.sleep(0.01)
-    assert await child.ready(20)
+    assert await child.ready(120)
     await child.stop()
     await keeper
 
@@ -144,7 +144,7 @@ def _impatient(port: int) -> probes.Probe:
 async def test_a_program_that_cannot_start_is_tried_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     child = Child(Spec("ghost", [str(tmp_path / "no-such-program")], 0), tmp_path, Voice(False, tmp_path))
     keeper = asyncio.create_task(child.keep())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while "0.2 s" not in capsys.readouterr().out:
             await asyncio.sleep(0.02)
     await child.stop()

@@ -11,14 +11,15 @@ import pytest
 
 from console.embedded import preflight
 from console.embedded.refusal import BAD_SETTING, DISK_FULL, PORT_BUSY, PREPARE_FAILED, UNWRITABLE, Refusal
-from tests.embedded.processes import ROOT, free_port, running, up
+from tests.embedded.processes import ROOT, running, up
+from tests.ports import free_port
 
 UP = [sys.executable, str(ROOT / "manage.py"), "up"]
 
 
 def refused(home: Path, *words: str, prefix: tuple[str, ...] = (), **env: str) -> tuple[int, list[str]]:
     with running([*prefix, *UP, *words], WEIR_HOME=str(home), **env) as run:
-        code = run.popen.wait(20)
+        code = run.popen.wait(120)
         run.end()
         return code, run.lines
 
@@ -117,7 +118,7 @@ def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
     url = f"postgresql://weir@/weir?host={tmp_path}"
     words = ("--port", str(free_port()))
     with up(tmp_path / "data", *words, DATABASE_URL=url, WEIR_GATEWAY_PORT=str(free_port()), REDIS_URL="") as run:
-        code = run.popen.wait(60)
+        code = run.popen.wait(120)
         run.end()
     assert code == PREPARE_FAILED
     assert run.lines[-1].startswith("weir: Setting up failed: ")
@@ -130,7 +131,7 @@ def test_a_valkey_that_does_not_answer(tmp_path: Path) -> None:
     words = ("--port", str(free_port()))
     urls = {"DATABASE_URL": "", "REDIS_URL": f"redis://127.0.0.1:{port}/0"}
     with up(tmp_path / "data", *words, WEIR_GATEWAY_PORT=str(free_port()), **urls) as run:
-        code = run.popen.wait(60)
+        code = run.popen.wait(120)
         run.end()
     assert code == PREPARE_FAILED
     assert run.lines[-1].startswith("weir: Setting up failed: ")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.processes import Run, alive, command_line, descendants, free_port, running, until
+from tests.embedded.processes import Run, alive, command_line, descendants, running, until
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 
@@ -54,6 +55,7 @@ def test_a_killed_child_is_started_again(small: Run, name: str) -> None:
 
 
 def test_ctrl_c_ends_all_in_order_and_leaves_the_work(small: Run, tmp_path: Path) -> None:
+    small.wait_for("stubborn  | WARNING deaf")  # before that it would end like any other
     ours = control_plane(small)
     assert len(ours) >= 5
     assert small.end(signal.SIGINT) == 0
@@ -76,7 +78,8 @@ def test_trouble_of_a_child_is_shown_with_its_name(small: Run) -> None:
 def test_a_second_supervisor_on_the_same_folder_says_so(small: Run, tmp_path: Path) -> None:
     argv = [sys.executable, str(Path("manage.py")), "up", "--port", str(free_port())]
     with running(argv, WEIR_HOME=str(tmp_path)) as second:
-        assert second.popen.wait(20) == 6
+        assert second.popen.wait(120) == 6
+        second.end()  # its last line has been read
         assert [line for line in second.lines if line] == [
             f"weir: Weir is already running on {tmp_path} (process {small.pid}); "
             "stop it first or set WEIR_HOME to another folder."

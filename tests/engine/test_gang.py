@@ -21,6 +21,7 @@ from pool.engine import (
 )
 from tests.engine import make
 from tests.engine.reference import violations
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False, backtrack_limit=60)
 
@@ -35,7 +36,7 @@ def gangs(draw: st.DrawFn) -> JobRequest:
     return JobRequest(1, "t1", "g1", tuple(roles), draw(st.integers(0, most)))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(nodes=make.fleets(), jobs=st.lists(gangs(), min_size=1, max_size=4))
 def test_whole_minimum_or_nothing_and_nothing_twice(nodes: list[NodeSpec], jobs: list[JobRequest]) -> None:
     fleet = Fleet.build(nodes)

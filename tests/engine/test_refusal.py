@@ -12,6 +12,7 @@ from pool.engine.changes import with_members
 from pool.engine.loosened import with_request
 from pool.engine.types import Change, JobRequest
 from tests.engine import make
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False)
 
@@ -131,7 +132,7 @@ def test_devices_of_one_replica_need_cards_of_their_own() -> None:
     assert ("memory_mib", 8_192) in [(c.kind, c.after) for c in less.changes]
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
 @given(
     nodes=make.fleets(),
     work=st.lists(make.requests(), max_size=6),

@@ -33,11 +33,11 @@ def test_who_waits_for_a_node_holds_none_that_comes_after_it():
         run(other, LOCK, (first,))
         thread = threading.Thread(target=want_both)
         thread.start()
-        waits.wait(10)
+        waits.wait(120)
         blocked(other)
         run(other, LOCK, (second,))  # at once: the waiting one does not hold it
         run(other, "COMMIT")
-        thread.join(10)
+        thread.join(120)
         assert not thread.is_alive()
 
 

@@ -1,7 +1,6 @@
 """The real ASGI application behind the real server, in a thread of the test, on a port of its own."""
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,18 +12,17 @@ from django.db import connections
 from websockets.asyncio.client import ClientConnection, connect
 
 from console.tenants.models import User
+from tests.ports import free_port
 
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 @contextlib.contextmanager
-def running(lifetime_s: float = 15.0) -> Iterator[str]:
+def running(patience_s: float = 120.0) -> Iterator[str]:
     """ "host:port" of a server that answers."""
     from console.asgi import application
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     config = uvicorn.Config(
         application,
         host="127.0.0.1",
@@ -38,7 +36,7 @@ def running(lifetime_s: float = 15.0) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + lifetime_s
+    deadline = time.monotonic() + patience_s
     while not server.started:
         if time.monotonic() > deadline or not thread.is_alive():
             raise RuntimeError("the server did not start")
@@ -47,7 +45,7 @@ def running(lifetime_s: float = 15.0) -> Iterator[str]:
         yield f"localhost:{port}"
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
         connections.close_all()
 
 

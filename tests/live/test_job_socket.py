@@ -51,7 +51,7 @@ async def _news(job: Job) -> None:
 
 
 async def _next(client: Any) -> dict[str, Any]:
-    return json.loads(await asyncio.wait_for(client.recv(), 8))  # type: ignore[no-any-return]
+    return json.loads(await asyncio.wait_for(client.recv(), 60))  # type: ignore[no-any-return]
 
 
 async def test_output_comes_from_the_offset_on_and_goes_on(host: str) -> None:
@@ -151,7 +151,7 @@ async def test_a_right_that_ends_while_connected_withholds_the_next_line(host: s
         await sync_to_async(_write)(replica, b"secret\n")
         await _news(job)
         with pytest.raises(ConnectionClosed) as closed:
-            await asyncio.wait_for(client.recv(), 8)
+            await asyncio.wait_for(client.recv(), 60)
     assert closed.value.rcvd.code == 4403
 
 

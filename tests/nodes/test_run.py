@@ -55,7 +55,7 @@ def test_stop_ends_the_whole_tree_even_what_ignores_it(gateway, bench, agents):
     cancel_job(bench.actor, job)
     stop = command_of(job, "stop")
     assert (stop.payload["replica"], command.replica_id) == (replica, stop.replica_id)
-    reaches(job, "cancelled", 30)
+    reaches(job, "cancelled")
     assert processes_of(replica) == []
     assert interval_of(job).ended_at is not None
 

@@ -13,4 +13,4 @@ def test_it_ends_while_it_still_connects(transactional_db, live, after_s):
         with running(report_s=5.0, lease_s=30.0, skew_s=5.0):
             time.sleep(after_s)
             told = time.monotonic()
-        assert time.monotonic() - told < 10
+        assert time.monotonic() - told < 60

@@ -16,6 +16,7 @@ from tests.nodes.running import running
 from tests.nodes.work import reaches
 
 ROOT = Path(__file__).resolve().parents[2]
+TRIES = 5
 
 
 @pytest.fixture
@@ -25,19 +26,30 @@ def away(monkeypatch, tmp_path):
     return f"{tmp_path}/valkey.sock"
 
 
+def quickest(work):
+    """Seconds of the quickest of some tries: who waits, waits each time; a busy machine is not busy each time."""
+    took = []
+    for _ in range(TRIES):
+        began = time.monotonic()
+        work()
+        took.append(time.monotonic() - began)
+    return min(took)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_commit_does_not_wait_for_a_broker_that_is_not_there(away):
-    started = time.monotonic()
-    with transaction.atomic():
-        wake.scheduler([1], [2])
-        wake.gateways([3])
-    assert time.monotonic() - started < 2.0
+    def commit() -> None:
+        with transaction.atomic():
+            wake.scheduler([1], [2])
+            wake.gateways([3])
+
+    assert quickest(commit) < 0.5
 
 
 def test_a_message_says_whether_it_went_out(away):
-    started = time.monotonic()
-    assert sending.send(sweep, False) is False
-    assert time.monotonic() - started < 1.0
+    answers = []
+    assert quickest(lambda: answers.append(sending.send(sweep, False))) < 0.5
+    assert answers == [False] * TRIES
     with ValkeyServer(port=0, unix_socket_path=away):
         assert sending.send(sweep, False) is True
 

@@ -11,6 +11,7 @@ import orjson
 from pool.agent import protocol
 from pool.agent.protocol import Kind, State
 from pool.agent.simulated import make_devices
+from tests.nodes.running import PATIENCE_S
 
 
 class Wire:
@@ -18,7 +19,7 @@ class Wire:
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=10)
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
         self._rest = b""
 
     def send(self, message: dict[str, Any]) -> None:
@@ -66,7 +67,7 @@ class Wire:
             if leases or message["type"] != "lease":
                 return dict(message)
 
-    def until(self, kind: str, seconds: float = 10) -> dict[str, Any]:
+    def until(self, kind: str, seconds: float = PATIENCE_S) -> dict[str, Any]:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             message = self.receive(leases=True)

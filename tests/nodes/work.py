@@ -8,7 +8,7 @@ from pool.scheduling.models import Interval, Job, NodeCommand, Replica
 from pool.scheduling.scheduler import Scheduler, lease_name
 from pool.scheduling.services import submit_job
 from tests import factories
-from tests.nodes.running import wait_for
+from tests.nodes.running import PATIENCE_S, wait_for
 
 
 class Bench:
@@ -45,7 +45,7 @@ def state_of(job: Job) -> str:
     return Job.objects.values_list("state", flat=True).get(pk=job.pk)
 
 
-def reaches(job: Job, state: str, seconds: float = 20.0) -> None:
+def reaches(job: Job, state: str, seconds: float = PATIENCE_S) -> None:
     wait_for(lambda: state_of(job) == state, f"{job.name} {state}, it is {state_of(job)}", seconds)
 
 

@@ -20,11 +20,18 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def codes(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+def said() -> dict[str, list[str]]:
+    """What pytest was told in each lane, by DATABASE_URL."""
+    return {}
+
+
+@pytest.fixture
+def codes(said: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """What pytest answers in each lane, by DATABASE_URL; filled by the test."""
     answers: dict[str, int] = {}
 
     def command(name: str, words: list[str], url: str, apart: bool = False) -> lanes.Lane:
+        said[url] = words
         process = lanes.subprocess.Popen([sys.executable, "-c", f"raise SystemExit({answers[url]})"])
         return lanes.Lane(name, process, None, 0.0)
 
@@ -56,6 +63,19 @@ def test_one_lane_that_fails_fails_all(
     monkeypatch.setenv("DATABASE_URL", "postgresql://here/x")
     codes.update({"": sqlite, "postgresql://here/x": other})
     assert (run(monkeypatch, *together) == 0) == (sqlite == other == 0)
+
+
+@pytest.mark.parametrize("together", [(), ("--together",)])
+def test_what_touches_no_database_is_left_out_of_one_lane_only(
+    codes: dict[str, int], said: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, together: tuple[str, ...]
+) -> None:
+    url = "postgresql://here/x"
+    monkeypatch.setenv("DATABASE_URL", url)
+    codes.update({"": 0, url: 0})
+    assert run(monkeypatch, *together) == 0
+    left_out = {name for name, words in said.items() if any("not plain" in word for word in words)}
+    assert left_out == ({""} if together else {url})
+    assert not any("browser" in word for word in said[""])
 
 
 def test_ci_asks_for_both_lanes_and_stops_at_the_first_step_that_fails() -> None:

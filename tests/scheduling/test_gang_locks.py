@@ -72,7 +72,7 @@ def test_it_waits_for_the_first_node_and_holds_none(last: Replica, end: Callable
         run(other, LOCK, (last.node_id,))  # refused at once where the other has taken it already
         run(other, "UPDATE inventory_node SET labels = labels WHERE id = %s", (last.node_id,))
         run(other, "COMMIT")
-        thread.join(20)
+        thread.join(120)
     assert not thread.is_alive()
     assert failures == []
     assert not Allocation.objects.filter(released_at=None).exists()

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from django.core.management import call_command
 from django.db import connection
 
 from console.audit import services as audit
 from console.common import clock, sql
 from pool.scheduling import admission, services, wake
+from tests import flush
 from tests.simulator import checks
 from tests.simulator.faults import Faults, install
 from tests.simulator.world import World
@@ -44,7 +44,7 @@ def fresh_database(template: Path) -> Iterator[None]:
     audit.forget_heads()
     if connection.vendor != "sqlite":
         yield
-        call_command("flush", verbosity=0, interactive=False, inhibit_post_migrate=True)
+        flush.empty()
         return
     original = connection.settings_dict["NAME"]
     copy = template.with_name("run.sqlite3")

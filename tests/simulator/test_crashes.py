@@ -9,8 +9,8 @@ from django.db import connection
 
 from tests.simulator.runs import POINTS, fresh_database, run
 
-# each run on SQLite copies a file, on PostgreSQL it empties all tables: fewer seeds there
-SEEDS = int(os.environ.get("WEIR_SIM_SEEDS") or (50 if connection.vendor == "sqlite" else 4))
+# a run on PostgreSQL waits for twice as long: fewer seeds there
+SEEDS = int(os.environ.get("WEIR_SIM_SEEDS") or (50 if connection.vendor == "sqlite" else 8))
 ENOUGH, MOST_RUNS = 20, 12
 PER_RUN = 11  # faults a run: few enough that one does not hide another
 

@@ -12,6 +12,7 @@ from pool.engine import Fleet, Hold, NodeSpec, Placed, Policy, ReplicaRequest, d
 from pool.engine.moves import Movable, MovePlan, by_node, carry_out, plan_moves, taken_by
 from tests.engine import make
 from tests.engine.reference import violations
+from tests.reference.examples import examples
 
 QUIET = Policy(explain=False)
 GROUP = {"t1": "g1", "t2": "g1", "t3": ""}
@@ -70,7 +71,7 @@ def planned(fleet: Fleet, job: Any, live: list[Movable], most: int) -> MovePlan 
     return plan
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
 @given(**cases)
 def test_a_plan_holds_and_nobody_is_lost(
     nodes: list[NodeSpec], palette: list[ReplicaRequest], picks: list[tuple[int, str]], asked: ReplicaRequest
@@ -95,7 +96,7 @@ def test_a_plan_holds_and_nobody_is_lost(
     assert fleet.snapshot_id == Fleet.build(nodes, holds).snapshot_id
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120), deadline=None, derandomize=True)
 @given(**cases)
 def test_the_cheapest_single_move_is_found(
     nodes: list[NodeSpec], palette: list[ReplicaRequest], picks: list[tuple[int, str]], asked: ReplicaRequest

@@ -24,7 +24,8 @@ from tests.engine.test_gang import gangs
 from tests.reference.examples import examples
 
 QUIET = Policy(explain=False, backtrack_limit=60)
-QUICK: Any = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.filter_too_much]}
+SUPPRESSED = [HealthCheck.filter_too_much, HealthCheck.too_slow]
+QUICK: Any = {"deadline": None, "derandomize": True, "suppress_health_check": SUPPRESSED}
 MUCH = (10**9, 10**9, 10**9, 10**9)
 
 
@@ -83,9 +84,7 @@ def possible(nodes: list[NodeSpec], jobs: list[JobRequest]) -> list[JobRequest]:
     return [job for job in jobs if isinstance(decide(Fleet.build(nodes), job, QUIET), Placed)]
 
 
-@settings(
-    max_examples=examples(40), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
-)
+@settings(max_examples=examples(40), **QUICK)
 @given(
     nodes=make.fleets(),
     requests=st.lists(make.requests(), min_size=4, max_size=8),
@@ -104,9 +103,7 @@ def test_like_replicas(
     judge(crowded(named, [job.roles[0].request for job in fitting[::2]] or requests, fitting[-1]))
 
 
-@settings(
-    max_examples=examples(20), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
-)
+@settings(max_examples=examples(20), **QUICK)
 @given(
     nodes=make.fleets(),
     requests=st.lists(make.requests(), min_size=4, max_size=6),
