@@ -354,7 +354,8 @@ def holds_of(
     repels: tuple[Affinity, ...] = (),
 ) -> Iterator[Hold]:
     """The holds of placed replicas: one a device part, and one for CPU and memory if asked.
-    ``labels`` and ``repels``: of the job, where it has any (:func:`~pool.engine.neighbours.repels_of`)."""
+    ``labels`` and ``repels``: of the job, where it has any (:func:`~pool.engine.neighbours.repels_of`);
+    CPU and memory beside devices carry none, so that whoever stores them as one hold counts alike."""
     for replica in replicas:
         for part in replica.devices:
             yield Hold(
@@ -387,6 +388,6 @@ def holds_of(
                 trust_group=trust_group,
                 cpu_milli=replica.cpu_milli,
                 host_memory_mib=replica.host_memory_mib,
-                labels=labels,
-                repels=repels,
+                labels=() if replica.devices else labels,
+                repels=() if replica.devices else repels,
             )

@@ -96,6 +96,7 @@ class DeviceRow(_Scoped, serializers.ModelSerializer[Device]):
             "nvlink_island",
             "numa_node",
             "pci_address",
+            "labels",
             "state",
             "state_reason",
             "added_at",
@@ -132,6 +133,12 @@ class DeviceFilters(NodeFilters):
 
 class StateChange(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, max_length=200, allow_blank=True, default="")
+
+
+class LabelChange(serializers.Serializer[Any]):
+    labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=200), help_text="all of them, in place of the old ones"
+    )
 
 
 class Nodes(ListView):
@@ -248,6 +255,32 @@ class Uncordon(_NodeState):
     def post(self, request: Request, public_id: str) -> Response:
         """Place work on it again. Operators only."""
         return self.change(request, public_id)
+
+
+class NodeLabels(ApiView):
+    room = "fleet"
+
+    @extend_schema(request=LabelChange, responses={200: NodeRow}, operation_id="nodes_labels")
+    @idempotent
+    def post(self, request: Request, public_id: str) -> Response:
+        """Set the labels of a node, which hold for all its cards. Operators only."""
+        given = params.body(LabelChange, self.sent)
+        services.set_node_labels(self.actor, queries.node_for(self.actor, public_id), given["labels"])
+        fresh = queries.node_for(self.actor, public_id)
+        return Response(NodeRow(fresh, context={"actor": self.actor}).data)
+
+
+class DeviceLabels(ApiView):
+    room = "fleet"
+
+    @extend_schema(request=LabelChange, responses={200: DeviceRow}, operation_id="devices_labels")
+    @idempotent
+    def post(self, request: Request, public_id: str) -> Response:
+        """Set the labels of one card; they go before those of its node. Operators only."""
+        given = params.body(LabelChange, self.sent)
+        services.set_device_labels(self.actor, queries.device_for(self.actor, public_id), given["labels"])
+        fresh = queries.device_for(self.actor, public_id)
+        return Response(DeviceRow(fresh, context={"actor": self.actor}).data)
 
 
 def _place(wanted: dict[str, Any]) -> dict[str, Any]:

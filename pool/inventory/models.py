@@ -114,6 +114,7 @@ class Device(models.Model):
     nvlink_island = models.SmallIntegerField(default=-1)  # -1: none; equal numbers on a node are one island
     numa_node = models.SmallIntegerField(default=-1)
     pci_address = models.CharField(max_length=32, blank=True, default="")
+    labels = models.JSONField(default=dict, blank=True)  # beside those of its node, and before them
     state = models.CharField(max_length=16, choices=State.choices, default=State.READY)
     state_reason = models.CharField(max_length=200, blank=True, default="")
     # its life in the pool: capacity counts from the first until the second. A row is never deleted: its past was

@@ -1,10 +1,11 @@
 """Pages of sites, nodes and devices. What moves every second is fetched by the browser from the web room."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -16,11 +17,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from console.common.actor import Actor
+from console.common.errors import InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.pairs import pairs
 from pool.inventory import queries
 from pool.inventory.filters import NODE_STATES, NodeFilter, node_filter
 from pool.inventory.models import Node
+from pool.inventory.services.labels import KEPT, set_device_labels, set_node_labels
 from pool.inventory.services.states import set_device_state, set_mig_enabled, set_node_state
 from pool.inventory.slices import profiles, segments
 
@@ -71,6 +75,7 @@ def node(request: HttpRequest, public_id: str) -> HttpResponse:
         "all": actor.sees_all_work,
         "operates": actor.is_operator,
         "capacity_bp": found.device_count * 10_000,  # type: ignore[attr-defined]
+        "label_lines": _lines({key: value for key, value in found.labels.items() if key != KEPT}),
     }
     return render(request, "inventory/node.html", context)
 
@@ -102,6 +107,7 @@ def device(request: HttpRequest, public_id: str) -> HttpResponse:
         "all": actor.sees_all_work,
         "operates": actor.is_operator,
         "may_mig": bool(found.model.mig_family),
+        "label_lines": _lines(found.labels),
     }
     return render(request, "inventory/device.html", context)
 
@@ -127,6 +133,41 @@ def device_mig(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("inventory:device_detail", public_id)
 
 
+@require_POST
+def node_labels(request: HttpRequest, public_id: str) -> HttpResponse:
+    """POST `labels`: one name=value a line, all of them. Operators only."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    found = queries.node_for(actor, public_id)
+    if _relabelled(request, lambda labels: set_node_labels(actor, found, labels)):
+        messages.success(request, _("The labels of %(name)s were set.") % {"name": found.name})
+    return redirect("inventory:node_detail", public_id)
+
+
+@require_POST
+def device_labels(request: HttpRequest, public_id: str) -> HttpResponse:
+    """POST `labels`: one name=value a line, all of them. Operators only."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    found = queries.device_for(actor, public_id)
+    if _relabelled(request, lambda labels: set_device_labels(actor, found, labels)):
+        text = _("The labels of GPU %(index)s of %(name)s were set.")
+        messages.success(request, text % {"index": found.index, "name": found.node})
+    return redirect("inventory:device_detail", public_id)
+
+
+def _relabelled(request: HttpRequest, change: Callable[[dict[str, str]], object]) -> bool:
+    """False: what was typed is wrong, and a message says how."""
+    try:
+        change(pairs(request.POST.get("labels", "")[:65_536]))
+    except (ValidationError, InvalidInput) as error:
+        faults = (
+            error.messages if isinstance(error, ValidationError) else [f"{e.field}: {e.message}" for e in error.errors]
+        )
+        for fault in faults:
+            messages.error(request, fault)
+        return False
+    return True
+
+
 @require_GET
 def sites(request: HttpRequest) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
@@ -141,6 +182,10 @@ def devices(request: HttpRequest) -> HttpResponse:
         return redirect("inventory:node_list")
     query = request.META.get("QUERY_STRING", "")
     return redirect(reverse("web:heatmap_table") + (f"?{query}" if query else ""))
+
+
+def _lines(labels: dict[str, str]) -> str:
+    return "\n".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def _streamed(rows: QuerySet[Node]) -> Iterator[Node]:
@@ -180,9 +225,11 @@ urlpatterns: list[URLPattern] = [
     path("nodes/", nodes, name="node_list"),
     path("nodes/<str:public_id>/", node, name="node_detail"),
     path("nodes/<str:public_id>/state", node_state, name="node_state"),
+    path("nodes/<str:public_id>/labels", node_labels, name="node_labels"),
     path("devices/", devices, name="device_list"),
     path("devices/<str:public_id>/", device, name="device_detail"),
     path("devices/<str:public_id>/state", device_state, name="device_state"),
     path("devices/<str:public_id>/mig", device_mig, name="device_mig"),
+    path("devices/<str:public_id>/labels", device_labels, name="device_labels"),
     path("sites/", sites, name="site_list"),
 ]

@@ -8,9 +8,20 @@ from console.common.triggers import Trigger, install_postgresql, install_sqlite
 
 _NODE_COLUMNS = "state, reachable, cpu_milli, memory_mib, site_id, pod_id, switch_id, rack_id, labels"
 _DEVICE_COLUMNS = "state, mig_enabled, memory_mib, model_id, nvlink_island"
+_LABELLED_COLUMNS = f"{_DEVICE_COLUMNS}, labels"  # since migration 0009
 _HELD = "NEW.mig_enabled <> OLD.mig_enabled AND (NEW.live_shared <> 0 OR NEW.live_mig <> 0)"
 _MODE = "MIG mode changes only while nothing is held of the device"
 _BUMP = "UPDATE inventory_node SET version = version + 1 WHERE id = {row}.{column};"
+
+
+def _device_version(columns: str) -> tuple[Trigger, Trigger]:
+    """For SQLite and for PostgreSQL."""
+    name, bump = "weir_device_version", _BUMP.format(row="NEW", column="node_id")
+    return (
+        Trigger(name, "inventory_device", f"AFTER UPDATE OF {columns} ON inventory_device BEGIN {bump} END"),
+        Trigger(name, "inventory_device", f"AFTER UPDATE OF {columns}", f"BEGIN {bump} RETURN NULL; END"),
+    )
+
 
 SQLITE = [
     Trigger(
@@ -18,11 +29,7 @@ SQLITE = [
         "inventory_node",
         f"AFTER UPDATE OF {_NODE_COLUMNS} ON inventory_node BEGIN {_BUMP.format(row='NEW', column='id')} END",
     ),
-    Trigger(
-        "weir_device_version",
-        "inventory_device",
-        f"AFTER UPDATE OF {_DEVICE_COLUMNS} ON inventory_device BEGIN {_BUMP.format(row='NEW', column='node_id')} END",
-    ),
+    _device_version(_DEVICE_COLUMNS)[0],
     Trigger(
         "weir_device_mig_mode",
         "inventory_device",
@@ -47,12 +54,7 @@ POSTGRESQL = [
         f"BEFORE UPDATE OF {_NODE_COLUMNS}",
         "BEGIN NEW.version := OLD.version + 1; RETURN NEW; END",
     ),
-    Trigger(
-        "weir_device_version",
-        "inventory_device",
-        f"AFTER UPDATE OF {_DEVICE_COLUMNS}",
-        f"BEGIN {_BUMP.format(row='NEW', column='node_id')} RETURN NULL; END",
-    ),
+    _device_version(_DEVICE_COLUMNS)[1],
     Trigger(
         "weir_device_mig_mode",
         "inventory_device",
@@ -109,6 +111,15 @@ def install(apps: Any, editor: Any) -> None:
         install_sqlite(editor, SQLITE)
     else:
         install_postgresql(editor, POSTGRESQL)
+
+
+def install_labels(apps: Any, editor: Any) -> None:
+    """RunPython hook: a change of a card's labels counts too."""
+    sqlite, postgresql = _device_version(_LABELLED_COLUMNS)
+    if editor.connection.vendor == "sqlite":
+        install_sqlite(editor, [sqlite])
+    else:
+        install_postgresql(editor, [postgresql])
 
 
 def install_outages(apps: Any, editor: Any) -> None:

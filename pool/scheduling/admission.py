@@ -2,14 +2,14 @@
 
 import threading
 import time
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from console.common import memory
 from console.common.errors import FieldError, InvalidInput
-from console.tenants.models import Tenant
 from pool.engine.decide import decide
-from pool.engine.types import Change, Placed, Refused
+from pool.engine.types import Change, JobRequest, Placed, Refused
 from pool.engine.validate import never_fits
 from pool.scheduling import requests
 from pool.scheduling.mirror import FleetMirror
@@ -44,9 +44,8 @@ class SharedMirror:
                 refused = never_fits(self.mirror.fleet, request)
         return refused
 
-    def decide(self, spec: JobSpec, tenant: Tenant) -> Placed | Refused:
+    def decide(self, request: JobRequest) -> Placed | Refused:
         """On the fleet as it is now."""
-        request = requests.of_spec(spec, tenant.public_id, tenant.trust_key)
         with self.lock:
             self._sync(0)
             return decide(self.mirror.fleet, request)
@@ -66,6 +65,10 @@ shared = SharedMirror()
 _FIELDS = {
     "schedulable": "gpus",
     "model": "models",
+    "vendor": "vendors",
+    "selector": "gpu_selector",
+    "affinity": "anti_affinity",
+    "topology": "required_topology_level",
     "mig_mode": "isolation",
     "isolation": "isolation",
     "mig_profile": "mig_profile",
@@ -85,6 +88,12 @@ _CHANGE_FIELDS = {
 }
 
 
+def check_times(spec: JobSpec, now: datetime) -> None:
+    """Raises InvalidInput for a deadline that has passed."""
+    if spec.deadline is not None and spec.deadline <= now:
+        raise InvalidInput([FieldError("deadline", _("must be in the future"))])
+
+
 def check(spec: JobSpec, place: Place) -> None:
     """Raises InvalidInput if no state of the present hardware could ever hold the job."""
     refused = shared.never(spec, place)
@@ -98,6 +107,8 @@ def never_error(spec: JobSpec, refused: Refused) -> FieldError:
         return FieldError("gpus", _("the pool has no devices yet"))
     change = refused.changes[0] if refused.changes else None
     name = field_of(change) if change else _FIELDS.get(refused.failed[-1].filter, "gpus")
+    if name == "vendors" and not any(role.vendors for role in spec.roles) and any(r.preference for r in spec.roles):
+        name = "preference"
     if name == "isolation" and any(role.mig_profile for role in spec.roles):
         name, change = "mig_profile", None  # what was asked for by name is what no card has
     text = _("no state of the present hardware can ever hold this job")

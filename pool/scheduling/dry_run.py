@@ -2,24 +2,28 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils.translation import gettext as _
 
+from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import FieldError, NotAllowed
 from pool.engine.mig_tables import FAMILIES
 from pool.engine.types import Placed, Refused
 from pool.inventory.models import Device, DeviceModel, Node
 from pool.scheduling import admission, ports
+from pool.scheduling.elastic import is_elastic, least_share_bp, within
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, tightest
 from pool.scheduling.models import Allocation
 from pool.scheduling.places import Place, resolve
+from pool.scheduling.requests import of_spec
 from pool.scheduling.services.placement import reasons_of
 from pool.scheduling.shares import WHOLE, part_of
-from pool.scheduling.spec import JobSpec, RoleSpec, parse_job
+from pool.scheduling.spec import DeviceAsk, JobSpec, parse_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class DryRun:
     """`fits`: would start at once. `never`: no state of this hardware could hold it.
 
     An hour costs from `least_per_hour` to `price_per_hour`, by the model it gets; once placed both are the same.
+    `starts_at`: what is placed here would go elsewhere then, if the pool has changed.
     `bites_first` is the limit that would stop it now or, if none does, the one with the least room left.
     """
 
@@ -59,27 +64,32 @@ class DryRun:
     price_missing: tuple[str, ...] = ()
     refusal: FieldError | None = None
     notes: tuple[str, ...] = field(default=())
+    starts_at: datetime | None = None  # not before
 
 
 def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     """Raises InvalidInput like submit_job would; changes nothing."""
     if not actor.has_scope("jobs:read"):
         raise NotAllowed(_("this token may not read jobs: it lacks the scope jobs:read"))
-    parsed = parse_job(spec)
+    parsed, now = parse_job(spec), clock.now()
+    admission.check_times(parsed, now)
+    early = parsed.start_no_earlier_than is not None and parsed.start_no_earlier_than > now
     place = resolve(actor, parsed)
     never = admission.shared.never(parsed, place)
-    outcome = never or admission.shared.decide(parsed, place.tenant)
     limits = limits_of(place.queue, _usage(place))
-    biting = first_biting(limits, parsed.total_share_bp)
+    request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
+    asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
+    biting = first_biting(limits, asked_bp)
+    outcome = never or admission.shared.decide(within(request, limits))
     parts = _parts(outcome) if isinstance(outcome, Placed) else ()
     quote = ports.price_quote(place.tenant, _quote_items(parsed, parts))
     return DryRun(
-        fits=isinstance(outcome, Placed) and biting is None,
+        fits=isinstance(outcome, Placed) and biting is None and not early,
         never=isinstance(outcome, Refused) and outcome.never,
         placements=tuple(part for part, _ in parts),
         reasons=reasons_of(outcome),
         limits=tuple(limits),
-        bites_first=biting or tightest(limits, parsed.total_share_bp),
+        bites_first=biting or tightest(limits, asked_bp),
         blocked_by_limit=biting is not None,
         price_per_hour=quote.per_hour if quote else None,
         least_per_hour=quote.least if quote else None,
@@ -87,6 +97,7 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         price_missing=quote.missing if quote else (),
         refusal=admission.never_error(parsed, never) if never else None,
         notes=_notes(parsed),
+        starts_at=parsed.start_no_earlier_than if early else None,
     )
 
 
@@ -128,27 +139,32 @@ def _quote_items(spec: JobSpec, parts: list[tuple[PlacedPart, Device]] | tuple[(
     if parts:
         counted = Counter(_placed_item(part, device) for part, device in parts)
         return [replace(item, count=count) for item, count in counted.items()]
-    return [_asked_item(role) for role in spec.roles if role.devices]
+    asks = [(ask, role.replicas) for role in spec.roles for ask in role.asks or (role,)]
+    return [_asked_item(ask, replicas) for ask, replicas in asks if ask.devices]
 
 
-def _asked_item(role: RoleSpec) -> ports.QuoteItem:
-    models = _could_give(role)
-    isolation = "exclusive" if role.isolation == "auto" and role.share_bp == WHOLE else _soft(role.isolation)
-    num, den = role.share_bp, WHOLE
-    if role.mig_profile and models:  # a profile is the same part of each model that has it
-        exact = part_of(models[0].mig_family, role.mig_profile, WHOLE, 0, models[0].memory_mib)
+def _asked_item(ask: DeviceAsk, replicas: int) -> ports.QuoteItem:
+    models = _could_give(ask)
+    isolation = "exclusive" if ask.isolation == "auto" and ask.whole else _soft(ask.isolation)
+    num, den = ask.compute_bp, WHOLE
+    if ask.mig_profile and models:  # a profile is the same part of each model that has it
+        exact = part_of(models[0].mig_family, ask.mig_profile, WHOLE, 0, models[0].memory_mib)
         isolation, num, den = "mig", exact.compute_num, exact.compute_den
     names = tuple(model.name for model in models)
-    return ports.QuoteItem(names, isolation, num * WHOLE // den, num, den, role.replicas * role.devices)
+    return ports.QuoteItem(names, isolation, num * WHOLE // den, num, den, replicas * ask.devices)
 
 
-def _could_give(role: RoleSpec) -> list[DeviceModel]:
+def _could_give(ask: DeviceAsk) -> list[DeviceModel]:
     """Models of the pool's cards that are allowed, large enough, and have the MIG profile; by name."""
-    rows = DeviceModel.objects.filter(devices__isnull=False, memory_mib__gte=max(role.memory_mib, default=0))
-    if role.models:
-        rows = rows.filter(name__in=role.models)
+    rows = DeviceModel.objects.filter(devices__isnull=False, memory_mib__gte=max(ask.memory_mib, default=0))
+    if ask.models:
+        rows = rows.filter(name__in=ask.models)
+    if ask.vendors:
+        rows = rows.filter(vendor__in=ask.vendors)
+    if ask.preference:
+        rows = rows.filter(Q(name__in=ask.preference) | Q(vendor__in=ask.preference))
     found = rows.distinct().order_by("name")
-    return [model for model in found if not role.mig_profile or _has(model.mig_family, role.mig_profile)]
+    return [model for model in found if not ask.mig_profile or _has(model.mig_family, ask.mig_profile)]
 
 
 def _has(family: str, profile: str) -> bool:
@@ -175,6 +191,8 @@ def _placed_item(part: PlacedPart, device: Device) -> ports.QuoteItem:
 
 def _notes(spec: JobSpec) -> tuple[str, ...]:
     """What a backend cannot enforce is said, not implied."""
-    soft = any(role.share_bp < WHOLE and role.isolation in {"vgpu", "auto"} for role in spec.roles)
-    text = _("A vGPU share is a soft limit: memory and compute are limited by MPS, faults are not isolated.")
-    return (text,) if soft else ()
+    asks = [ask for role in spec.roles for ask in role.asks or (role,)]
+    found = []
+    if any(not ask.whole and ask.isolation in {"vgpu", "auto"} for ask in asks):
+        found.append(_("A vGPU share is a soft limit: memory and compute are limited by MPS, faults are not isolated."))
+    return tuple(found)

@@ -7,14 +7,20 @@ that a lost message costs a delay and nothing else.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from console.common import sql
+from pool.engine.affinity import Affinity
 from pool.engine.fleet import Fleet
 from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.selectors import Labels
 from pool.engine.sharing import Weights
 from pool.engine.types import Hold, NodeSpec
 from pool.inventory.fleet import node_specs, node_versions
+from pool.scheduling.requests import labels_of, repels_of_wishes
 from pool.scheduling.sharing.holdings import Holdings
 
 
@@ -174,13 +180,14 @@ def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held
 _LIVE = (
     "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, a.job_id, a.replica_id, t.public_id, t.trust_group,"
     " a.device_id, a.share_bp, a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size,"
-    " a.cpu_milli, a.host_memory_mib FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
+    " a.cpu_milli, a.host_memory_mib, j.labels, j.wishes"
+    " FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"
     " JOIN tenants_tenant t ON t.id = a.tenant_id WHERE a.released_at IS NULL AND {where}"
 )
 
 
 def _hold(device: int | None, node: int, tenant: str, group: str, rest: Sequence[Any]) -> Hold:
-    share, memory, isolation, profile, start, size, cpu, host = rest
+    share, memory, isolation, profile, start, size, cpu, host, labels, wishes = rest
     return Hold(
         device_key=device,
         node_key=node,
@@ -194,4 +201,16 @@ def _hold(device: int | None, node: int, tenant: str, group: str, rest: Sequence
         trust_group=group or tenant,
         cpu_milli=cpu,
         host_memory_mib=host,
+        labels=_labels(labels),
+        repels=_repels(wishes),
     )
+
+
+@lru_cache(maxsize=4096)
+def _labels(text: str) -> Labels:
+    return labels_of(orjson.loads(text))
+
+
+@lru_cache(maxsize=1024)
+def _repels(text: str) -> tuple[Affinity, ...]:
+    return repels_of_wishes(orjson.loads(text))

@@ -14,9 +14,11 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
+from pool.engine.neighbours import repels_of
 from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
 from pool.scheduling.mirror import FleetMirror, Held
@@ -48,8 +50,9 @@ class Scheduler:
         self.lease_name = lease_name()
         self.epoch = epoch
         self.clock = clock
-        self.waiting = WaitingList()
-        self.refused: dict[object, int] = {}  # class of jobs -> generation in which it was refused
+        self.waiting = WaitingList(clock)
+        self.refused: dict[object, tuple[int, int]] = {}  # class of jobs -> state of the pool in which it was refused
+        self._arrivals = 0  # placements of work with labels: it may be what others must stand near
         self.batch = BATCH
         self._sent: tuple[Placement, list[tuple[Choice, tuple[Hold, ...]]]] | None = None
         self._started: set[int] = set()  # nodes with commands that no gateway was told of yet
@@ -124,7 +127,7 @@ class Scheduler:
         for item in turns:
             if not self._may_try(item, usage, turns):
                 continue
-            choice = self._decide(item)
+            choice = self._decide(item, usage)
             if not isinstance(choice.outcome, Placed):
                 self._left = True
                 if turns.disputed:
@@ -132,10 +135,13 @@ class Scheduler:
                     turns.line_up([*(choice.job for choice, _ in batch), item])
                     batch = []
                 else:
-                    self.refused[item.class_key] = self.mirror.generation
+                    self.refused[self._class_of(item)] = self._state_for(item)
                 continue
             asked = item.request
-            holds = self.mirror.fleet.apply(choice.outcome, asked.tenant, asked.trust_group)
+            holds = self.mirror.fleet.apply(
+                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
+            )
+            self._arrivals += bool(asked.labels)
             self._count(item, holds, usage)
             turns.placed(item, holds)
             batch.append((choice, holds))
@@ -197,19 +203,27 @@ class Scheduler:
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or bound_by(books, self.sharing, item)
         if limit is not None:
             return Choice(item, limit, self._snapshot(), 0)
-        return self._decide(item, Policy())
+        return self._decide(item, usage, Policy())
 
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
-        if self.refused.get(item.class_key) == self.mirror.generation or item.pk in self.rooms.pledges:
+        if self.refused.get(self._class_of(item)) == self._state_for(item) or item.pk in self.rooms.pledges:
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
         return limit is None
 
-    def _decide(self, item: Waiting, policy: Policy = _QUICK) -> Choice:
+    def _class_of(self, item: Waiting) -> object:
+        return item.class_key(self.mirror.fleet.labelled.repels)
+
+    def _state_for(self, item: Waiting) -> tuple[int, int]:
+        """What must change before a refusal of this job is worth another try."""
+        return self.mirror.generation, self._arrivals if item.attracted else 0
+
+    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK) -> Choice:
         began = time.perf_counter_ns()
-        outcome = decide(self.mirror.fleet, item.request, policy)
+        asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
+        outcome = decide(self.mirror.fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
         return Choice(item, outcome, self._snapshot(), took)
 
@@ -329,4 +343,6 @@ def _hold(row: Allocation, job: Waiting) -> Hold:
         trust_group=job.request.trust_group,
         cpu_milli=row.cpu_milli,
         host_memory_mib=row.host_memory_mib,
+        labels=job.request.labels,
+        repels=repels_of(job.request),
     )

@@ -32,6 +32,7 @@ class StopReason(TextChoices):
 
     CANCEL = "cancel", _("Cancelled by request")
     EXPIRE = "expire", _("Maximum duration reached")
+    DEADLINE = "deadline", _("Deadline reached")
     REQUEUE = "requeue", _("Requeued by request")
     GANG = "gang", _("A member of the gang ended")
     PREEMPT = "preempt", _("Preempted")
@@ -42,7 +43,7 @@ JOB_ACTIVE = frozenset({JobState.STARTING, JobState.RUNNING, JobState.STOPPING})
 REPLICA_FINAL = frozenset({ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED, ReplicaState.LOST})
 
 JOB_TRANSITIONS: dict[str, frozenset[str]] = {
-    JobState.QUEUED: frozenset({JobState.STARTING, JobState.CANCELLED, JobState.FAILED}),
+    JobState.QUEUED: frozenset({JobState.STARTING, JobState.CANCELLED, JobState.FAILED, JobState.EXPIRED}),
     JobState.STARTING: frozenset(
         {JobState.RUNNING, JobState.STOPPING, JobState.SUCCEEDED, JobState.FAILED, JobState.QUEUED}
     ),

@@ -18,13 +18,13 @@ _SAME = {"trust": "share"}  # that somebody else is on a card is theirs to know:
 def reasons_for(actor: Actor, reasons: Mapping[str, Any]) -> dict[str, Any]:
     """As stored (services.placement.reasons_of) for who sees all work. For others:
 
-    placed {"decided_by": one of CRITERIA, or "" where nothing had to}, refused {"failed": [{"filter"}], "changes",
-    "never", "role"} without counts, or {"limit"}.
+    placed {"decided_by": one of CRITERIA, or "" where nothing had to, and its "neighbourhood" and "preference"},
+    refused {"failed": [{"filter"}], "changes", "never", "role"} without counts, or {"limit"}.
     """
     if actor.sees_all_work:
         return dict(reasons)
     if "score" in reasons:
-        return {"decided_by": decided_by(reasons)}
+        return {"decided_by": decided_by(reasons)} | _own_place(reasons)
     if "limit" in reasons:
         return {"limit": _own_part(reasons["limit"])}
     stopped = {_SAME.get(item["filter"], item["filter"]) for item in reasons.get("failed", [])}
@@ -39,6 +39,15 @@ def _own_part(limit: Mapping[str, Any]) -> dict[str, Any]:
     if not limit.get("foreign"):
         return dict(limit)
     return {"scope": limit["scope"], "name": "", "kind": limit["kind"], "limit": None, "used": 0, "foreign": True}
+
+
+def _own_place(reasons: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a job's own replicas stand; not how much room other domains would have had."""
+    told = {name: reasons[name] for name in ("preference",) if name in reasons}
+    if "neighbourhood" in reasons:
+        hidden = {"rivals", "best_inside"}
+        told["neighbourhood"] = {k: value for k, value in reasons["neighbourhood"].items() if k not in hidden}
+    return told
 
 
 def decided_by(reasons: Mapping[str, Any]) -> str:

@@ -7,12 +7,17 @@ from typing import Any
 
 import orjson
 from django.db import connection
+from django.db.models import Q
 
 from console.common.bulk import read_datetime
-from pool.engine.types import JobRequest, ReplicaRequest, RoleRequest
+from console.common.clock import Clock
+from console.common.clock import now as wall_clock
+from pool.engine.types import JobRequest, RoleRequest
+from pool.scheduling import requests
+from pool.scheduling.elastic import is_elastic, least_share_bp
 from pool.scheduling.models import Job, JobState, Queue
 
-ClassKey = tuple[tuple[RoleRequest, ...], int, str]
+ClassKey = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -28,12 +33,14 @@ class Waiting:
     priority: int
     queued_at: datetime
     attempt_count: int
-    total_share_bp: int
+    total_share_bp: int  # what limits must have room for: of an elastic job its minimum
     command: list[str]
     environment: dict[str, str]
     request: JobRequest
     role_ids: dict[str, int]  # in the order of the roles
     preemptible: bool = False
+    wishes: bool = False  # whether the job says where it wants to stand
+    elastic: bool = False  # whether it may start with less than it would take
     refused_at: int = -1  # generation of the fleet in which it was refused last
     explained: str = ""  # the reasons that its page shows
 
@@ -41,16 +48,30 @@ class Waiting:
     def order(self) -> tuple[int, float, int]:
         return (-self.priority, self.queued_at.timestamp(), self.pk)
 
+    def class_key(self, repelled: bool = False) -> ClassKey:
+        """Jobs of one key fare alike: once one is refused, all are, until capacity grows.
+
+        `repelled`: some live work keeps other work away, so that labels and tenant count for every job.
+        """
+        asked = self.request
+        key: ClassKey = (asked.roles, asked.min_member, asked.trust_group)
+        if self.wishes:
+            key += (asked.required_topology_level, asked.preferred_topology_level, asked.affinity)
+        if asked.affinity or (repelled and asked.labels):
+            key += (asked.tenant, asked.labels)
+        return key
+
     @property
-    def class_key(self) -> ClassKey:
-        """Jobs of one key fare alike: once one is refused, all are, until capacity grows."""
-        return (self.request.roles, self.request.min_member, self.request.trust_group)
+    def attracted(self) -> bool:
+        """Whether work that starts somewhere may make room for it: it must stand near its like."""
+        return any(term.required and not term.anti for term in self.request.affinity)
 
 
 class WaitingList:
-    """Kept equal to the database by `load` (hinted jobs) and `reconcile` (all)."""
+    """Kept equal to the database by `load` (hinted jobs) and `reconcile` (all). Who may not start yet is not in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock = wall_clock) -> None:
+        self.clock = clock
         self.jobs: dict[int, Waiting] = {}
         self.queues: dict[int, Queue] = {}
         self._sorted: list[Waiting] | None = None
@@ -70,7 +91,7 @@ class WaitingList:
         for pk in wanted:
             self.drop(pk)
         for start in range(0, len(wanted), 500):
-            for job in _read(wanted[start : start + 500]):
+            for job in _read(wanted[start : start + 500], self.clock()):
                 self.jobs[job.pk] = job
         self._sorted = None
         if any(self.jobs[pk].queue_id not in self.queues for pk in wanted if pk in self.jobs):
@@ -78,7 +99,8 @@ class WaitingList:
 
     def reconcile(self) -> None:
         """Compare with all queued jobs: what is missing is loaded, what has gone is dropped."""
-        rows = Job.objects.filter(state=JobState.QUEUED).values_list("pk", "priority", "queued_at")
+        may_start = Q(not_before=None) | Q(not_before__lte=self.clock())
+        rows = Job.objects.filter(may_start, state=JobState.QUEUED).values_list("pk", "priority", "queued_at")
         queued = {pk: (priority, at) for pk, priority, at in rows}
         for pk in self.jobs.keys() - queued.keys():
             self.drop(pk)
@@ -103,21 +125,22 @@ class WaitingList:
 # one statement, not the ORM: compiling the two queries took longer than running them
 _SELECT = """
 SELECT j.id, j.public_id, j.name, j.tenant_id, j.project_id, j.queue_id, j.priority, j.queued_at, j.attempt_count,
-       j.total_share_bp, j.command, j.environment, j.min_member, j.preemptible, t.public_id, t.trust_group,
-       r.id, r.name, r.replicas, r.min_replicas, r.devices, r.share_bp, r.memory_mib, r.mig_profile, r.isolation,
-       r.models_allowed, r.cpu_milli, r.host_memory_mib, r.bandwidth_sensitive
+       j.total_share_bp, j.command, j.environment, j.min_member, j.preemptible, t.public_id, t.trust_group, j.labels,
+       j.wishes, r.id, r.name, r.max_replicas, r.min_replicas, r.wishes, r.devices, r.share_bp, r.memory_mib,
+       r.mig_profile, r.isolation, r.models_allowed, r.cpu_milli, r.host_memory_mib, r.bandwidth_sensitive
 FROM scheduling_job j
 JOIN tenants_tenant t ON t.id = j.tenant_id
 JOIN scheduling_jobrole r ON r.job_id = j.id
-WHERE j.state = 'queued' AND j.id IN ({marks}) ORDER BY j.id, r.position
+WHERE j.state = 'queued' AND j.id IN ({marks}) AND (j.not_before IS NULL OR j.not_before <= %s)
+ORDER BY j.id, r.position
 """
-_JOB_COLUMNS = 16
+_JOB_COLUMNS = 18
 
 
-def _read(job_ids: list[int]) -> Iterator[Waiting]:
+def _read(job_ids: list[int], now: datetime) -> Iterator[Waiting]:
     marks = ", ".join(["%s"] * len(job_ids))
     with connection.cursor() as cursor:
-        cursor.execute(_SELECT.format(marks=marks), job_ids)
+        cursor.execute(_SELECT.format(marks=marks), [*job_ids, now])
         rows = cursor.fetchall()
     jobs: dict[int, list[tuple[Any, ...]]] = {}
     for row in rows:
@@ -128,15 +151,13 @@ def _read(job_ids: list[int]) -> Iterator[Waiting]:
 def _job(rows: list[tuple[Any, ...]]) -> Waiting:
     """`rows` are those of one job, one a role."""
     pk, public_id, name, tenant, project, queue, priority, queued_at, attempts, share, *rest = rows[0][:_JOB_COLUMNS]
-    command, environment, least, preemptible, tenant_key, group = rest
+    command, environment, least, preemptible, tenant_key, group, labels, job_wishes = rest
     roles = [row[_JOB_COLUMNS:] for row in rows]
-    request = JobRequest(
-        key=pk,
-        tenant=tenant_key,
-        trust_group=group or tenant_key,
-        roles=tuple(_role(role) for role in roles),
-        min_member=least,
-    )
+    wishes = orjson.loads(job_wishes)
+    parts = tuple(_role(role) for role in roles)
+    named = orjson.loads(labels)
+    request = requests.of_job(pk, tenant_key, group or tenant_key, parts, least, named, wishes)
+    elastic = is_elastic(request)
     return Waiting(
         pk=pk,
         public_id=public_id,
@@ -147,26 +168,30 @@ def _job(rows: list[tuple[Any, ...]]) -> Waiting:
         priority=priority,
         queued_at=read_datetime(queued_at),
         attempt_count=attempts,
-        total_share_bp=share,
+        total_share_bp=least_share_bp(request) if elastic else share,
         command=orjson.loads(command),
         environment=orjson.loads(environment),
         request=request,
         role_ids={role[1]: role[0] for role in roles},
         preemptible=bool(preemptible),
+        wishes=bool(wishes),
+        elastic=elastic,
     )
 
 
 def _role(row: tuple[Any, ...]) -> RoleRequest:
-    _, name, replicas, least, devices, share, memory, profile, isolation, models, cpu, host, sensitive = row
-    request = ReplicaRequest(
-        devices=devices,
-        share_bp=share,
-        memory_mib=tuple(orjson.loads(memory)),
-        mig_profile=profile,
-        isolation=isolation,
-        models=frozenset(orjson.loads(models)),
-        cpu_milli=cpu,
-        host_memory_mib=host,
-        bandwidth_sensitive=bool(sensitive),
+    _, name, most, least, more, devices, share, memory, profile, isolation, models, cpu, host, sensitive = row
+    wishes = orjson.loads(more)
+    request = requests.of_replica(
+        devices,
+        share,
+        orjson.loads(memory),
+        profile,
+        isolation,
+        orjson.loads(models),
+        cpu,
+        host,
+        bool(sensitive),
+        wishes,
     )
-    return RoleRequest(name, request, replicas, least)
+    return requests.of_role(name, request, most, least, wishes)

@@ -49,7 +49,13 @@ CASES: list[tuple[str, Any, str]] = [
     ("empty memory list", {"gpu_memory_mib": []}, "gpu_memory_mib"),
     ("memory above any card", {"gpu_memory_mib": 200_000}, "gpu_memory_mib"),
     ("percent above 100", {"gpu_cores_percent": 101}, "gpu_cores_percent"),
-    ("two ways to say one thing", {"gpu_cores_percent": 50, "gpu_fraction": 0.5}, "gpu_cores_percent"),
+    ("compute apart from whole cards", {"gpu_cores_percent": 50, "isolation": "exclusive"}, "isolation"),
+    ("a vendor that no card is of", {"vendors": ["acme"]}, "vendors"),
+    ("a label that no card has", {"gpu_selector": {"zone": "moon"}}, "gpu_selector"),
+    ("a level of no topology", {"required_topology_level": "aisle"}, "required_topology_level"),
+    ("neighbours that are no list", {"affinity": {}}, "affinity"),
+    ("a fault inside unequal devices", {"devices": [{"gpu_fraction": 2}]}, "devices[0].gpu_fraction"),
+    ("a deadline that has passed", {"deadline": "2020-01-01T00:00:00Z"}, "deadline"),
     ("a MIG profile that no model has", {"mig_profile": "9g.999gb"}, "mig_profile"),
     ("a gang that can never fit", {"gpus": 8, "replicas": 100}, "min_member"),
     ("more cards than a node has", {"gpus": 64}, "gpus"),
@@ -106,7 +112,16 @@ def test_refused(api: Callable[..., Api], body: Any, field: str) -> None:
 
 
 # what can never fit is an answer of a dry run, with the reason, not a refusal
-_DRY_RUN_ANSWERS = {"min_member", "mig_profile", "cpu_milli", "models", "gpus", "gpu_memory_mib"}
+_DRY_RUN_ANSWERS = {
+    "min_member",
+    "mig_profile",
+    "cpu_milli",
+    "models",
+    "gpus",
+    "gpu_memory_mib",
+    "vendors",
+    "gpu_selector",
+}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,11 @@ from itertools import combinations
 import pytest
 
 from pool.engine import Fleet, Placed, Policy, ReplicaRequest, decide
+from pool.scheduling.models import Allocation
+from pool.scheduling.services import submit_job
+from tests import factories
+from tests.conformance.passes import scheduler
+from tests.conftest import Actors
 from tests.engine import make
 
 PAIRS = {0: 0, 2: 0, 1: 1, 3: 1, 4: 2, 5: 2, 6: 3, 7: 3}
@@ -53,3 +58,24 @@ def test_from_every_state_of_the_node(gone: set[int]) -> None:
 def test_behind_a_switch_any_two_cards_are_a_pair() -> None:
     fleet = fleet_of(dict.fromkeys(range(8), 0))
     assert [len(take(fleet, 2)) for _ in range(4)] == [2, 2, 2, 2]
+
+
+@pytest.mark.django_db
+def test_the_whole_product_keeps_pairs_and_names_the_island(actors: Actors) -> None:
+    node = factories.make_node(devices=8)
+    for index, island in PAIRS.items():
+        node.devices.filter(index=index).update(nvlink_island=island)
+
+    def submit(**asked: object) -> set[int]:
+        job = submit_job(actors.member_a, {"name": "x", "command": ["true"], **asked})
+        passes.sweep()
+        return set(Allocation.objects.filter(job=job).values_list("device__index", flat=True))
+
+    passes = scheduler()
+    first, second = submit(gpus=1), submit(gpus=1)
+    assert len({PAIRS[index] for index in first | second}) == 1
+    taken = submit(gpus=1, replicas=2, required_topology_level="island")
+    assert len({PAIRS[index] for index in taken}) == 1
+    waits = submit(gpus=1, replicas=2, required_topology_level="island", models=["H100-80GB"])
+    assert len({PAIRS[index] for index in waits}) == 1
+    assert submit(gpus=1) | submit(gpus=1) == set(range(8)) - first - second - taken - waits

@@ -13,6 +13,24 @@ from tests import factories
 from tests.conftest import Actors
 from tests.web.conftest import As
 
+ADVANCED = {
+    "gpu_mode": "share",
+    "gpu_share": "1/4",
+    "gpu_cores": "40",
+    "vendors": "nvidia",
+    "preference": "H100-80GB, nvidia",
+    "gpu_selector": "!shared\nzone!=b",
+    "required_topology_level": "site",
+    "preferred_topology_level": "rack",
+    "labels": "app=a",
+    "affinity": "5 * app=x at rack",
+    "anti_affinity": "app=a|b at node",
+    "replicas": "1",
+    "max_replicas": "2",
+    "preempt_min_runtime": "10",
+    "start_no_earlier_than": "2099-03-01T08:00",
+    "deadline": "2099-03-02T08:00",
+}
 URL, CHECK = "/jobs/submit/", "/jobs/submit/check/"
 HX = {"HX-Request": "true"}
 GOOD = {"do": "submit", "name": "train", "command": "python train.py --name 'two words'", "gpu_mode": "whole"}
@@ -59,6 +77,46 @@ def test_submits_every_field(as_: As) -> None:
     assert (role.devices, role.share_bp, role.memory_mib, role.isolation) == (2, 2500, [8192], "vgpu")
     assert (role.cpu_milli, role.host_memory_mib, role.replicas, role.bandwidth_sensitive) == (1500, 2048, 3, True)
     assert role.models_allowed == ["H100-80GB"]
+
+
+def test_the_advanced_part(as_: As) -> None:
+    as_("member_a").post(URL, {**GOOD, **ADVANCED})
+    job = Job.objects.get()
+    role = job.roles.get()
+    assert role.wishes == {
+        "gpu_cores_percent": 40,
+        "vendors": ["nvidia"],
+        "preference": ["H100-80GB", "nvidia"],
+        "gpu_selector": [
+            {"key": "shared", "operator": "DoesNotExist"},
+            {"key": "zone", "operator": "NotIn", "values": ["b"]},
+        ],
+    }
+    assert (job.wishes["required_topology_level"], job.wishes["preferred_topology_level"]) == ("site", "rack")
+    assert job.wishes["affinity"][0]["weight"] == 5
+    assert job.wishes["anti_affinity"][0]["job_labels"][0]["values"] == ["a", "b"]
+    assert (role.max_replicas, job.not_before is not None, job.deadline_at) == (2, True, job.finish_by)
+    page = as_("member_a").get(reverse("scheduling:job_detail", args=[job.public_id])).content.decode()
+    for text in ("app=a|b at node", "!shared, zone!=b", "40 % compute", "earliest start", "up to 2 replicas"):
+        assert text in page
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"gpu_selector": "a>b>c"}, "gpu_selector"),
+        ({"affinity": "app=x at moon"}, "affinity"),
+        ({"preference": "T4, T4"}, "preference"),
+        ({"required_topology_level": "rack", "preferred_topology_level": "site"}, "preferred_topology_level"),
+        ({"deadline": "2020-01-01T00:00"}, "deadline"),
+        ({"max_replicas": "0"}, "max_replicas"),
+    ],
+)
+def test_advanced_input_that_is_wrong_is_said_beside_its_field(as_: As, change: dict[str, str], field: str) -> None:
+    response = as_("member_a").post(URL, {**GOOD, **change})
+    assert response.status_code == 422
+    assert list(response.context["form"].errors) == [field]
+    assert not Job.objects.exists()
 
 
 def test_defaults_are_the_apis(as_: As) -> None:
@@ -182,6 +240,7 @@ def test_clone_fills_the_form(as_: As, actors: Actors) -> None:
         {"gpu_mode": "mig", "mig_profile": "1g.10gb", "gpus": "2"},
         {"gpu_mode": "none", "cpu": "2", "memory": "1 GiB"},
         {"replicas": "4", "min_member": "2", "max_duration": "3", "max_duration_unit": "d", "priority": "9"},
+        ADVANCED,
     ],
 )
 def test_what_a_clone_submits_is_the_same_request(as_: As, change: dict[str, str]) -> None:

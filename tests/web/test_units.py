@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
+from console.common.pairs import pairs
 from pool.scheduling.pages import units
 
 
@@ -40,8 +41,8 @@ def test_sizes_take_one_for_all_or_one_a_device() -> None:
 
 
 def test_pairs_name_the_line_that_is_wrong() -> None:
-    assert units.pairs("A=1\n\nB=x=y") == {"A": "1", "B": "x=y"}
+    assert pairs("A=1\n\nB=x=y") == {"A": "1", "B": "x=y"}
     with pytest.raises(ValidationError, match="Line 2"):
-        units.pairs("A=1\nB")
+        pairs("A=1\nB")
     with pytest.raises(ValidationError, match="A again"):
-        units.pairs("A=1\nA=2")
+        pairs("A=1\nA=2")

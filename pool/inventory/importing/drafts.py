@@ -51,6 +51,7 @@ class DeviceDraft:
     nvlink_island: int | None = None
     numa_node: int | None = None
     pci_address: str | None = None
+    labels: dict[str, str] | None = None
     vendor: str = ""
     where: str = ""
 

@@ -133,6 +133,7 @@ def _device(row: Table, models: Mapping[str, int], problems: Problems, one: bool
         nvlink_island=row.whole("nvlink_island", -1, 32767),
         numa_node=row.whole("numa_node", -1, 32767),
         pci_address=pci,
+        labels=row.pairs("labels"),
         where=row.where,
     )
     if model and model not in models:

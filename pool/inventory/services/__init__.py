@@ -10,6 +10,7 @@ from pool.inventory.services.joining import (
     upsert_node_from_agent,
     upsert_nodes_from_agents,
 )
+from pool.inventory.services.labels import set_device_labels, set_node_labels
 from pool.inventory.services.locks import lock_nodes
 from pool.inventory.services.states import set_device_state, set_mig_enabled, set_node_state
 
@@ -23,8 +24,10 @@ __all__ = [
     "lock_nodes",
     "look_ahead",
     "remember",
+    "set_device_labels",
     "set_device_state",
     "set_mig_enabled",
+    "set_node_labels",
     "set_node_state",
     "upsert_node_from_agent",
     "upsert_nodes_from_agents",

@@ -103,10 +103,15 @@ def _compare_facts(plan: NodePlan, node: Node) -> None:
         if new < used:
             message = f"{node.name} would shrink to {new} while {used} are held; stop that work first"
             plan.problems.append((f"{draft.where}.{name}", message))
-    for name in ("labels", "backend"):
-        new = getattr(draft, name)
-        if new is not None and new != getattr(node, name):
-            plan.changes[name] = (getattr(node, name), new)
+    if draft.backend is not None and draft.backend != node.backend:
+        plan.changes["backend"] = (node.backend, draft.backend)
+    plan.changes |= label_changes(node.labels, draft.labels)
+
+
+def label_changes(before: dict[str, str], said: dict[str, str] | None) -> dict[str, Change]:
+    """Labels that a file or an agent names are set; others, which an operator or the other one gave, stay."""
+    after = before | (said or {})
+    return {} if after == before else {"labels": (before, after)}
 
 
 def _compare_device(plan: NodePlan, device: Device, draft: DeviceDraft) -> None:
@@ -139,6 +144,7 @@ def device_changes(device: Device, draft: DeviceDraft) -> dict[str, Change]:
         new = getattr(draft, name)
         if new is not None and new != getattr(device, name):
             changes[name] = (getattr(device, name), new)
+    changes |= label_changes(device.labels, draft.labels)
     if device.retired_at is not None:
         changes["state"] = (device.state, Device.State.READY)
         changes["state_reason"] = (device.state_reason, "")

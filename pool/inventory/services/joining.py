@@ -15,7 +15,7 @@ from pool.inventory import ports
 from pool.inventory.importing import DeviceDraft, DomainDraft, NodeDraft
 from pool.inventory.models import Device, Node, Site
 from pool.inventory.services import ground, known, write
-from pool.inventory.services.compare import DevicePlan, NodePlan, device_changes, is_placeholder, retired
+from pool.inventory.services.compare import DevicePlan, NodePlan, device_changes, is_placeholder, label_changes, retired
 from pool.inventory.services.hardware import hardware_changed
 from pool.inventory.services.known import Known, is_live
 from pool.inventory.services.locks import lock_nodes
@@ -161,8 +161,7 @@ def _plan_facts(plan: NodePlan, node: Node, have: Known) -> None:
             plan.changes[name] = (getattr(node, name), new)
         if new != getattr(draft, name):
             log.warning("node reports less than is held on it", node=draft.name, field=name, held=used)
-    if draft.labels and draft.labels != node.labels:
-        plan.changes["labels"] = (node.labels, draft.labels)
+    plan.changes |= label_changes(node.labels, draft.labels)
     for kind in ("pod", "switch", "rack"):
         name = getattr(draft, kind)
         if name and getattr(node, f"{kind}_id") is None:

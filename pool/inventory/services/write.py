@@ -127,6 +127,7 @@ def _device(node: Node, draft: DeviceDraft, known: Known, at: datetime) -> Devic
         nvlink_island=-1 if draft.nvlink_island is None else draft.nvlink_island,
         numa_node=-1 if draft.numa_node is None else draft.numa_node,
         pci_address=draft.pci_address or "",
+        labels=draft.labels or {},
         added_at=at,
     )
 

@@ -2,54 +2,32 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-_ISOLATIONS = ["auto", "exclusive", "mig", "vgpu"]
+from pool.scheduling.api.wishes import Devices, Levels, Neighbours, TrainingStep, UnequalDevices
 
 
-@extend_schema_field(
-    {
-        "oneOf": [
-            {"type": "integer", "minimum": 1},
-            {"type": "array", "items": {"type": "integer", "minimum": 1}},
-        ],
-        "description": "MiB of every device, or a list with one number per device",
-    }
-)
-class DeviceMemory(serializers.JSONField):
-    pass
-
-
-class Resources(serializers.Serializer[Any]):
-    gpus = serializers.IntegerField(required=False, default=1, min_value=0, max_value=64, help_text="per replica")
-    gpu_fraction = serializers.DecimalField(
-        5, 4, required=False, help_text="share of one card: any 1 %, or a multiple of 1/16, up to 1"
-    )
-    gpu_cores_percent = serializers.IntegerField(
-        required=False, min_value=1, max_value=100, help_text="the same in percent; give one of the two"
-    )
-    gpu_memory_mib = DeviceMemory(required=False)
-    mig_profile = serializers.CharField(required=False, help_text="such as 1g.10gb; then isolation is mig")
-    isolation = serializers.ChoiceField(choices=_ISOLATIONS, required=False, default="auto")
-    models = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text="allowed models, such as H100-80GB; empty: any"
-    )
+class Resources(Devices):
+    devices = UnequalDevices(many=True, required=False, help_text="devices that differ, instead of gpus and the like")
     cpu_milli = serializers.IntegerField(required=False, min_value=0, help_text="thousandths of a core")
     memory_mib = serializers.IntegerField(required=False, min_value=0, help_text="of the node")
-    bandwidth_sensitive = serializers.BooleanField(required=False, default=False)
     replicas = serializers.IntegerField(required=False, default=1, min_value=1, max_value=4096)
+    min_replicas = serializers.IntegerField(
+        required=False, min_value=0, help_text="so many must start together; usually all replicas"
+    )
+    max_replicas = serializers.IntegerField(
+        required=False, min_value=1, max_value=4096, help_text="elastic: takes up to so many where there is room"
+    )
 
 
 @extend_schema_serializer(component_name="Role")
-class RoleRequest(Resources):
+class RoleRequest(Levels, Resources):
     name = serializers.CharField(max_length=40)
-    min_replicas = serializers.IntegerField(required=False, min_value=0)
-    max_replicas = serializers.IntegerField(required=False, min_value=1)
 
 
 @extend_schema_serializer(component_name="Job")
-class JobRequest(Resources):
+class JobRequest(Levels, Resources):
     """Resources stand here for a job of one role, or in each of `roles`."""
 
     name = serializers.CharField(max_length=120)
@@ -72,6 +50,16 @@ class JobRequest(Resources):
     preemptible = serializers.BooleanField(required=False, default=False)
     max_duration = serializers.IntegerField(required=False, min_value=1, help_text="seconds from the start")
     max_retries = serializers.IntegerField(required=False, default=0, min_value=0, max_value=100)
+    affinity = Neighbours(many=True, required=False, help_text="near these jobs")
+    anti_affinity = Neighbours(
+        many=True, required=False, help_text="away from these jobs; required keeps them away too"
+    )
+    step = TrainingStep(required=False)
+    preempt_min_runtime = serializers.IntegerField(
+        required=False, min_value=0, help_text="seconds that it runs before it may be preempted"
+    )
+    start_no_earlier_than = serializers.DateTimeField(required=False, help_text="waits until then; with a zone")
+    deadline = serializers.DateTimeField(required=False, help_text="is ended then, waiting or running")
 
 
 class PriorityChange(serializers.Serializer[Any]):

@@ -52,6 +52,7 @@ class Plan(serializers.Serializer[Any]):
     price_missing = serializers.ListField(child=serializers.CharField(), help_text="such as: H100-80GB exclusive")
     refusal = FieldReason(allow_null=True)
     notes = serializers.ListField(child=serializers.CharField())
+    starts_at = serializers.DateTimeField(allow_null=True, help_text="not before; null: at once or with room")
 
     @extend_schema_field({"type": "object", "additionalProperties": True})
     def get_reasons(self, plan: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent,
 from pool.scheduling.telling import reasons_for
 
 _HIDDEN = "***"
+_MORE = ["attempts", "decision", "cloned_from"]
 
 
 class JobRow(serializers.ModelSerializer[Job]):
@@ -19,6 +20,9 @@ class JobRow(serializers.ModelSerializer[Job]):
     queue = serializers.CharField(source="queue.name")
     submitted_by = serializers.CharField(source="submitted_by.email", default=None, allow_null=True)
     max_duration = serializers.SerializerMethodField(help_text="seconds")
+    preempt_min_runtime = serializers.SerializerMethodField(help_text="seconds")
+    start_no_earlier_than = serializers.DateTimeField(source="not_before", allow_null=True)
+    deadline = serializers.DateTimeField(source="finish_by", allow_null=True)
 
     class Meta:
         model = Job
@@ -39,6 +43,9 @@ class JobRow(serializers.ModelSerializer[Job]):
             "min_member",
             "max_duration",
             "max_retries",
+            "preempt_min_runtime",
+            "start_no_earlier_than",
+            "deadline",
             "attempt_count",
             "submitted_by",
             "created_at",
@@ -51,12 +58,16 @@ class JobRow(serializers.ModelSerializer[Job]):
     def get_max_duration(self, job: Job) -> int | None:
         return int(job.max_duration.total_seconds()) if job.max_duration else None
 
+    def get_preempt_min_runtime(self, job: Job) -> int | None:
+        return int(job.preempt_min_runtime.total_seconds()) if job.preempt_min_runtime else None
+
 
 class RoleRow(serializers.ModelSerializer[JobRole]):
     gpus = serializers.IntegerField(source="devices")
     models = serializers.ListField(source="models_allowed", child=serializers.CharField())
     gpu_memory_mib = serializers.ListField(source="memory_mib", child=serializers.IntegerField())
     memory_mib = serializers.IntegerField(source="host_memory_mib")
+    wishes = serializers.DictField(help_text="what it asks for beyond these, as in its request")
 
     class Meta:
         model = JobRole
@@ -74,6 +85,7 @@ class RoleRow(serializers.ModelSerializer[JobRole]):
             "cpu_milli",
             "memory_mib",
             "bandwidth_sensitive",
+            "wishes",
         ]
 
 
@@ -99,13 +111,14 @@ class DecisionRow(serializers.ModelSerializer[Decision]):
 class JobDetail(JobRow):
     command = serializers.ListField(child=serializers.CharField())
     environment = serializers.SerializerMethodField(help_text="values are hidden from those who may only look")
+    wishes = serializers.DictField(help_text="topology levels, neighbours and training step, as in its request")
     roles = RoleRow(many=True)
     attempts = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField(help_text="the newest, with its reasons")
     cloned_from = serializers.CharField(source="cloned_from.public_id", default=None, allow_null=True)
 
     class Meta(JobRow.Meta):
-        fields = [*JobRow.Meta.fields, "command", "environment", "roles", "attempts", "decision", "cloned_from"]
+        fields = [*JobRow.Meta.fields, "command", "environment", "wishes", "roles", *_MORE]
 
     @extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
     def get_environment(self, job: Job) -> dict[str, str]:

@@ -28,11 +28,16 @@ class Job(models.Model):
     spec = models.JSONField()  # the accepted request, canonical: clone submits it again
     command = models.JSONField()  # argv
     environment = models.JSONField(default=dict, blank=True)
+    # where it wants to stand (spec.job_wishes): topology levels, neighbours, training step; empty for most
+    wishes = models.JSONField(default=dict, blank=True)
     priority = models.SmallIntegerField(default=0)
     preemptible = models.BooleanField(default=False)
+    preempt_min_runtime = models.DurationField(null=True, blank=True)  # is not preempted before it ran so long
     min_member = models.PositiveIntegerField(default=1)
     max_duration = models.DurationField(null=True, blank=True)
     max_retries = models.PositiveSmallIntegerField(default=0)
+    not_before = models.DateTimeField(null=True)  # waits until then, whatever is free
+    finish_by = models.DateTimeField(null=True)  # is ended then, waiting or running
     state = models.CharField(max_length=12, choices=JobState.choices, default=JobState.QUEUED)
     stop_reason = models.CharField(max_length=8, choices=StopReason.choices, blank=True, default="")
     outcome = models.CharField(max_length=200, blank=True, default="")  # in words, for finished jobs
@@ -41,7 +46,7 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     queued_at = models.DateTimeField()  # start of the present wait; requeue moves it
     started_at = models.DateTimeField(null=True)  # first process of the present attempt
-    deadline_at = models.DateTimeField(null=True)  # start + max_duration by the server's clock
+    deadline_at = models.DateTimeField(null=True)  # start + max_duration by the server's clock, or finish_by if sooner
     finished_at = models.DateTimeField(null=True)
     total_share_bp = models.BigIntegerField(default=0)  # asked for, all replicas, for limits and sorting
 
@@ -77,6 +82,8 @@ class JobRole(models.Model):
     cpu_milli = models.PositiveIntegerField(default=0)
     host_memory_mib = models.PositiveBigIntegerField(default=0)
     bandwidth_sensitive = models.BooleanField(default=False)
+    # beyond plain resources (spec.role_wishes): vendors, conditions on labels, unequal devices; empty for most
+    wishes = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "name"], name="role_once_per_job")]

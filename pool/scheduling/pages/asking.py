@@ -1,6 +1,7 @@
 """What a job asks for, in words: "8 × 8 cards", "4 × 1/8 card", "2 × 1g.10gb"."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -27,12 +28,27 @@ def of_role(role: JobRole) -> str:
 def of_replica(role: JobRole) -> str:
     if not role.devices:
         return _("CPU only")
-    if role.mig_profile:
-        return f"{role.devices} × {role.mig_profile}" if role.devices > 1 else role.mig_profile
-    if role.share_bp == formats.WHOLE_BP:
-        return formats.share(role.devices * role.share_bp)
-    one = formats.share(role.share_bp)
-    return f"{role.devices} × {one}" if role.devices > 1 else one
+    if "devices" in role.wishes:
+        return " + ".join(_of_ask(ask) for ask in role.wishes["devices"])
+    return _devices(role.devices, role.mig_profile, role.share_bp, role.wishes.get("gpu_cores_percent", 0))
+
+
+def _of_ask(ask: Mapping[str, Any]) -> str:
+    share = round(float(ask.get("gpu_fraction", 1)) * formats.WHOLE_BP)
+    text = _devices(ask["gpus"], ask.get("mig_profile", ""), share, ask.get("gpu_cores_percent", 0))
+    names = [*ask["models"], *ask.get("vendors", ())]
+    return f"{text} ({', '.join(names)})" if names else text
+
+
+def _devices(count: int, profile: str, share_bp: int, cores: int) -> str:
+    if profile:
+        return f"{count} × {profile}" if count > 1 else profile
+    if share_bp == formats.WHOLE_BP and not cores:
+        return formats.share(count * share_bp)
+    one = formats.share(share_bp)
+    if cores:
+        one = _("%(cores)s %% compute, %(share)s memory") % {"cores": cores, "share": one}
+    return f"{count} × {one}" if count > 1 else one
 
 
 def memory(role: JobRole) -> str:

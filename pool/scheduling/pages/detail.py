@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET
 from console.common import clock, formats
 from console.common.actor import Actor
 from pool.scheduling import queries
-from pool.scheduling.models import Attempt, Decision, Job, JobRole, Replica
+from pool.scheduling.models import Attempt, Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.models.allocation import Isolation
-from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, words
+from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, wished, words
 from pool.scheduling.preemption import queries as preemptions
 from pool.scheduling.telling import reasons_for
 
@@ -26,6 +26,7 @@ class Role:
     one: str
     gpu_memory: str
     isolation: str
+    more: list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,13 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
     roles = _roles(found)
     decision = _decision(actor, found, attempt)
     pieces, ends = logs.tail(replica) if replica and not request.headers.get("HX-Request") else ([], {})
+    now = clock.now()
     context = {
         "job": found,
+        "early": found.state == JobState.QUEUED and found.not_before is not None and found.not_before > now,
+        "wishes": wished.of_job(found.wishes),
         "outcome": words.outcome(found.outcome) if found.outcome else "",
-        "span": reads.span_of(found, clock.now()),
+        "span": reads.span_of(found, now),
         "span_start": reads.span_start(found),
         "final": reads.is_final(found),
         "roles": roles,
@@ -118,7 +122,10 @@ def _replicas_text(roles: list[Role]) -> str:
 
 def _roles(job: Job) -> list[Role]:
     roles = reads.roles_of([job.pk]).get(job.pk, [])
-    return [Role(role, asking.of_role(role), asking.memory(role), _isolation(role.isolation)) for role in roles]
+    return [
+        Role(role, asking.of_role(role), asking.memory(role), _isolation(role.isolation), wished.of_role(role.wishes))
+        for role in roles
+    ]
 
 
 def _isolation(word: str) -> str:

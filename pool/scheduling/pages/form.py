@@ -8,8 +8,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from console.common.pairs import pairs
 from pool.scheduling.models import Job
 from pool.scheduling.pages import units
+from pool.scheduling.pages.form_advanced import AdvancedFields
 
 WHOLE, SHARE, MIG, NONE = "whole", "share", "mig", "none"
 GPU_MODES = [
@@ -46,7 +48,7 @@ def _number(label: Any, low: int, high: int, help_text: Any = "", usual: str = "
     )
 
 
-class JobForm(forms.Form):
+class JobForm(AdvancedFields):
     """`to_spec` gives the request; `take` puts the errors of the specification beside their fields."""
 
     use_required_attribute = False
@@ -125,10 +127,10 @@ class JobForm(forms.Form):
         return units.mebibytes(text) if text else None
 
     def clean_environment(self) -> dict[str, str]:
-        return units.pairs(self.cleaned_data["environment"])
+        return pairs(self.cleaned_data["environment"])
 
     def clean_labels(self) -> dict[str, str]:
-        return units.pairs(self.cleaned_data["labels"])
+        return pairs(self.cleaned_data["labels"])
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

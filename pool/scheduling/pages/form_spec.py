@@ -4,21 +4,25 @@ import shlex
 from typing import Any
 
 from console.common.errors import FieldError
+from pool.scheduling.pages import form_advanced
 from pool.scheduling.pages.form import MIG, NONE, SHARE, UNIT_SECONDS, WHOLE, JobForm
 
 _FORM_FIELDS = {
     "gpu_fraction": "gpu_share",
-    "gpu_cores_percent": "gpu_share",
+    "gpu_cores_percent": "gpu_cores",
     "gpu_memory_mib": "gpu_memory",
     "cpu_milli": "cpu",
     "memory_mib": "memory",
 }
 # fields that the page hides in a mode: their errors are said on top instead
 _HIDDEN = {
-    WHOLE: {"gpu_share", "mig_profile", "isolation"},
+    WHOLE: {"gpu_share", "gpu_cores", "mig_profile", "isolation"},
     SHARE: {"mig_profile"},
-    MIG: {"gpu_share", "isolation", "gpu_memory"},
-    NONE: {"gpus", "gpu_share", "mig_profile", "isolation", "gpu_memory", "models", "bandwidth_sensitive"},
+    MIG: {"gpu_share", "gpu_cores", "isolation", "gpu_memory"},
+    NONE: {
+        *("gpus", "gpu_share", "gpu_cores", "mig_profile", "isolation", "gpu_memory", "models", "bandwidth_sensitive"),
+        *("vendors", "preference", "gpu_selector"),
+    },
 }
 
 
@@ -37,6 +41,7 @@ def to_spec(data: dict[str, Any]) -> dict[str, Any]:
         preemptible=data.get("preemptible") or None,
         max_duration=_seconds(data),
         max_retries=data.get("max_retries"),
+        **form_advanced.to_spec(data, (data.get("gpu_mode") or WHOLE) != NONE),
     )
     return {name: value for name, value in spec.items() if value not in (None, "", [], {})}
 
@@ -54,7 +59,11 @@ def _gpu(data: dict[str, Any]) -> dict[str, Any]:
         return {**gpu, "mig_profile": data.get("mig_profile")}
     gpu["gpu_memory_mib"] = data.get("gpu_memory")
     if mode == SHARE:
-        gpu.update(gpu_fraction=data.get("gpu_share"), isolation=data.get("isolation"))
+        gpu.update(
+            gpu_fraction=data.get("gpu_share"),
+            gpu_cores_percent=data.get("gpu_cores"),
+            isolation=data.get("isolation"),
+        )
     return gpu
 
 
@@ -96,14 +105,20 @@ def initial_of(spec: dict[str, Any]) -> dict[str, Any] | None:
         "cpu": (role.get("cpu_milli") or 0) / 1000 or None,
         "memory": role.get("memory_mib") or "",
         **_gpu_initial(role),
+        **form_advanced.initial_of(spec, role),
     }
 
 
 def _sayable(spec: dict[str, Any], role: dict[str, Any]) -> bool:
-    """Several roles, an elastic role, a soft share of a whole card and values of many lines need the JSON form."""
+    """Several roles, unequal devices, a minimum of a role beside that of the job, a training step, a soft share of a
+    whole card and values of many lines need the JSON form."""
     soft_whole = "gpu_fraction" not in role and role.get("isolation") == "vgpu"
     lines = [*spec.get("environment", {}).values(), *spec.get("labels", {}).values()]
-    return not role.get("max_replicas") and not soft_whole and not any("\n" in line for line in lines)
+    more = (
+        "step" in spec or "devices" in role or "required_topology_level" in role or "preferred_topology_level" in role
+    )
+    least = role.get("min_replicas") not in (0, role["replicas"])
+    return not more and not least and not soft_whole and not any("\n" in line for line in lines)
 
 
 def _gpu_initial(role: dict[str, Any]) -> dict[str, Any]:

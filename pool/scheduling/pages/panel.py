@@ -39,7 +39,7 @@ class LimitBar:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`verdict` is starts, waits, limited or never."""
+    """`verdict` is starts, waits, early, limited or never."""
 
     verdict: str
     text: str
@@ -92,6 +92,8 @@ def _verdict(run: DryRun) -> str:
         return "never"
     if run.blocked_by_limit:
         return "limited"
+    if run.starts_at is not None:
+        return "early"
     return "starts" if run.fits else "waits"
 
 
@@ -101,6 +103,7 @@ def _text(verdict: str) -> str:
         "limited": _("Would wait for a limit"),
         "starts": _("Would start at once"),
         "waits": _("Would wait for free capacity"),
+        "early": _("Would wait for its earliest start"),
     }[verdict]
 
 

@@ -1,7 +1,7 @@
 """Why a job runs where it runs, or why it waits: reasons, as the reader may know them (telling.py), in words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.common import formats
 from pool.inventory.models import Node
+from pool.scheduling.pages import surroundings
 from pool.scheduling.telling import decided_by
 
 FILTERS: dict[str, str | Promise] = {
@@ -81,6 +82,8 @@ class Why:
     failed: list[tuple[str, int | None, int | None]] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     never: bool = False
+    notes: list[str] = field(default_factory=list)  # where a gang stands, and which model it fell to
+    levels: list[surroundings.LevelRow] = field(default_factory=list)
 
     @property
     def counted(self) -> bool:
@@ -89,10 +92,9 @@ class Why:
 
 def explain(reasons: Mapping[str, Any], asked_bp: int = 0) -> Why:
     """`reasons` from telling.reasons_for. `asked_bp`: of the whole job."""
-    if "score" in reasons:
-        return _placed(reasons)
-    if "decided_by" in reasons:
-        return _told_shortly(str(reasons["decided_by"]))
+    if "score" in reasons or "decided_by" in reasons:
+        why = _placed(reasons) if "score" in reasons else _told_shortly(str(reasons["decided_by"]))
+        return replace(why, notes=surroundings.notes(reasons))
     if "limit" in reasons:
         return Why(False, " ".join([limit_text(reasons["limit"]), *_asked(reasons["limit"], asked_bp)]))
     return _refused(reasons)
@@ -170,7 +172,7 @@ def _refused(reasons: Mapping[str, Any]) -> Why:
         else _("Nothing free holds it now. It starts as soon as something does.")
     )
     changes = [change_text(change) for change in reasons.get("changes", [])]
-    return Why(False, summary, failed=failed, changes=changes, never=never)
+    return Why(False, summary, failed=failed, changes=changes, never=never, levels=surroundings.level_rows(reasons))
 
 
 def change_text(change: Mapping[str, Any]) -> str:
@@ -185,7 +187,9 @@ def change_text(change: Mapping[str, Any]) -> str:
 
 def _amount(kind: str, value: Any) -> str:
     if not isinstance(value, int):
-        return str(value).replace("|", ", ")
+        if kind == "required_topology_level":
+            return surroundings.level_name(str(value) or "fleet")
+        return str(value).replace("|", ", ") or _("none")
     units = {
         "cpu_milli": formats.cpu,
         "host_memory_mib": formats.memory,

@@ -17,6 +17,7 @@ OUTCOMES: dict[str, str | Promise] = {
     "lost": gettext_lazy("its node was lost"),
     "cancel": gettext_lazy("by request"),
     "expire": gettext_lazy("its maximum duration was over"),
+    "deadline": gettext_lazy("its deadline was over"),
     "requeue": gettext_lazy("requeued by request"),
     "gang": gettext_lazy("a member of the gang ended"),
     "preempt": gettext_lazy("preempted"),
@@ -97,6 +98,12 @@ def _room(params: Mapping[str, Any]) -> str:
     return str(_WHY.get(str(params.get("why")), params.get("why", "")))
 
 
+def _expired(params: Mapping[str, Any]) -> str:
+    if params.get("reason") == "deadline":
+        return _("Deadline reached")
+    return _("Maximum duration reached; stopping")
+
+
 def _always(text: str | Promise) -> Callable[[Mapping[str, Any]], str]:
     return lambda _params: str(text)
 
@@ -108,7 +115,7 @@ _EVENTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any]], str]]] = {
     "started": ("ok", "circle-play", _started),
     "requeued": ("quiet", "list-restart", _requeued),
     "finished": ("quiet", "circle-check", _finished),
-    "expired": ("warn", "hourglass", _always(gettext_lazy("Maximum duration reached; stopping"))),
+    "expired": ("warn", "hourglass", _expired),
     "replica_lost": ("bad", "unplug", _lost),
     "cancelled": ("warn", "ban", _always(gettext_lazy("Asked to stop"))),
     "requeue_asked": ("quiet", "list-restart", _always(gettext_lazy("Asked to be queued again"))),

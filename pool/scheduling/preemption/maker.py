@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from pool.engine.neighbours import repels_of
 from pool.engine.preempt import Asking, NoPlan, Plan, Rules, plan
 from pool.engine.sharing import Amounts, Books, Entitlements, Order
 from pool.engine.sharing.amounts import NOTHING, plus
@@ -84,7 +85,9 @@ class RoomMaker:
                 continue
             self.mirror.unpledge(job)
             try:
-                holds = self.mirror.fleet.apply(pledge.placed, item.request.tenant, item.request.trust_group)
+                asked = item.request
+                labels, repels = asked.labels, repels_of(asked)
+                holds = self.mirror.fleet.apply(pledge.placed, asked.tenant, asked.trust_group, labels, repels)
             except ValueError as error:  # somebody else has it, by hand: settle gives it up in the end
                 log.warning("pledge_not_free", job=item.public_id, error=str(error))
                 self.mirror.pledge(job, pledge.holds)
@@ -119,7 +122,7 @@ class RoomMaker:
             if time.perf_counter() > until:
                 return False
             mark = (self.mirror.fleet.version, self.roll.version, seconds(now) // AGAIN_S, len(self.waiting))
-            key = (item.queue_id, item.priority, item.preemptible, item.class_key)
+            key = (item.queue_id, item.priority, item.preemptible, item.class_key(True))
             if self._refused.get(key) == mark or not may(item):
                 continue
             began = time.perf_counter_ns()

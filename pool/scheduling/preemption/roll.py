@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from console.common import sql
-from console.common.bulk import read_datetime
+from console.common.bulk import read_datetime, read_duration
 from pool.engine.preempt import Roster, Running, RunningReplica
 from pool.engine.sharing import Amounts, Books, Tree
 from pool.engine.sharing.amounts import NOTHING, plus
@@ -79,7 +79,8 @@ class Roll:
     def _running(
         self, job: int, facts: tuple[Any, ...], replicas: tuple[RunningReplica, ...], saved: ports.Checkpoint | None
     ) -> Running:
-        queue, priority, preemptible, least, placed_at, evicted_at, out_of_turn, minimums = facts
+        queue, priority, preemptible, spared, least, placed_at, evicted_at, out_of_turn, minimums = facts
+        least_run = read_duration(spared)
         return Running(
             key=job,
             queue=self.sharing.layout.leaf(queue),
@@ -89,6 +90,7 @@ class Roll:
             minimum=least,
             role_minimums=minimums,
             preemptible=bool(preemptible),
+            preempt_min_runtime_s=int(least_run.total_seconds()) if least_run else 0,
             checkpoint_s=seconds(saved.at) if saved else None,
             restart_s=saved.restart_s if saved else 0,
             evicted_s=seconds(read_datetime(evicted_at)) if evicted_at else None,
@@ -120,7 +122,7 @@ def _facts(jobs: Collection[int]) -> dict[int, tuple[Any, ...]]:
 
 
 _JOBS = (
-    "SELECT j.id, j.queue_id, j.priority, j.preemptible, j.min_member, a.placed_at,"
+    "SELECT j.id, j.queue_id, j.priority, j.preemptible, j.preempt_min_runtime, j.min_member, a.placed_at,"
     " (SELECT MAX(v.at) FROM scheduling_victim v WHERE v.job_id = j.id),"
     " EXISTS (SELECT 1 FROM scheduling_victim v WHERE v.job_id = j.id AND v.out_of_turn)"
     " FROM scheduling_job j JOIN scheduling_attempt a ON a.job_id = j.id AND a.number = j.attempt_count WHERE {here}"

@@ -24,7 +24,7 @@ def cancel_job(actor: Actor, job: Job) -> None:
     now = clock.now()
     with transaction.atomic():
         waiting = Job.objects.filter(pk=job.pk, state=JobState.QUEUED).update(
-            state=JobState.CANCELLED, finished_at=now, outcome=StopReason.CANCEL
+            state=JobState.CANCELLED, finished_at=now, outcome=StopReason.CANCEL, deadline_at=None
         )
         if not waiting and not stop_job(job, StopReason.CANCEL, now):
             # what is stopping to be queued again is cancelled instead
@@ -55,9 +55,17 @@ def retry_job(actor: Actor, job: Job) -> None:
     check_may_change(actor, job)
     now = clock.now()
     again = [JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED]
+    if job.finish_by is not None and job.finish_by <= now:
+        raise Conflict(_("its deadline has passed; clone it with another"), code="deadline_passed")
     with transaction.atomic():
         moved = Job.objects.filter(pk=job.pk, state__in=again).update(
-            state=JobState.QUEUED, queued_at=now, finished_at=None, started_at=None, outcome="", stop_reason=""
+            state=JobState.QUEUED,
+            queued_at=now,
+            finished_at=None,
+            started_at=None,
+            deadline_at=job.finish_by,
+            outcome="",
+            stop_reason="",
         )
         if not moved:
             raise Conflict(_("only a failed, cancelled or expired job can be retried"), code="not_retryable")

@@ -47,7 +47,8 @@ def start_member(member: Member, received_at: datetime, age_us: int) -> sql.Aske
     )
     if not member.alone:
         lock_attempt(member.attempt_id)
-    deadline_at = at + member.max_duration if member.max_duration else None
+    ends = [end for end in (member.max_duration and at + member.max_duration, member.finish_by) if end]
+    deadline_at = min(ends, default=None)
     sql.execute(_JOB_RUNS, at, deadline_at, member.job_id, member.attempt_id, member.pk)
     note_where(_JUST_RAN, [member.attempt_id, at], member.job_id, at, "started", attempt=member.attempt)
     sql.execute(_ATTEMPT_RUNS, at, member.attempt_id, at)

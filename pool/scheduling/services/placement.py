@@ -200,21 +200,27 @@ def _decision(choice: Choice, epoch: int, now: datetime) -> Decision:
 
 
 def reasons_of(outcome: Placed | Refused | Limit) -> dict[str, Any]:
-    """The reasons as JSON: score parts of winner and runner-up, or filter counts and changes."""
+    """The reasons as JSON: score parts of winner and runner-up and of gangs where they stand, or counts and changes."""
     if isinstance(outcome, Placed):
-        return {
+        told: dict[str, Any] = {
             "score": _score(outcome.score),
             "runner_up": _score(outcome.runner_up) if outcome.runner_up else None,
             "considered": outcome.considered,
         }
+        if outcome.neighbourhood is not None:
+            told["neighbourhood"] = asdict(outcome.neighbourhood)
+        if outcome.preference:
+            told["preference"] = [list(pair) for pair in outcome.preference]
+        return told
     if isinstance(outcome, Limit):
         return {"limit": asdict(outcome)}
-    return {
+    refused = {
         "failed": [asdict(item) for item in outcome.failed],
         "changes": [asdict(item) for item in outcome.changes],
         "never": outcome.never,
         "role": outcome.role,
     }
+    return refused | {"levels": [asdict(item) for item in outcome.levels]} if outcome.levels else refused
 
 
 def _score(parts: ScoreParts) -> dict[str, Any]:

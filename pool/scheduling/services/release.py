@@ -37,6 +37,7 @@ class Member:
     job: str = ""
     attempt: int = 0
     max_duration: timedelta | None = None
+    finish_by: datetime | None = None
     alone: bool = False  # the only replica of its attempt, so that no other news concerns it
 
     @classmethod
@@ -59,7 +60,7 @@ def ask_members(public_ids: Collection[str]) -> sql.Asked:
     named, names = sql.among("r.public_id", wanted)
     return sql.ask(
         "SELECT r.id, r.public_id, r.node_id, r.attempt_id, r.job_id, r.state, r.assigned_at, r.started_at,"
-        " j.public_id, a.number, j.max_duration, NOT EXISTS (SELECT 1 FROM scheduling_replica o"
+        " j.public_id, a.number, j.max_duration, j.finish_by, NOT EXISTS (SELECT 1 FROM scheduling_replica o"
         " WHERE o.attempt_id = r.attempt_id AND o.id <> r.id) FROM scheduling_replica r"
         " JOIN scheduling_job j ON j.id = r.job_id"
         f" JOIN scheduling_attempt a ON a.id = r.attempt_id WHERE {named}",
@@ -77,6 +78,7 @@ def _mended(member: Member) -> Member:
     member.assigned_at = read_datetime(member.assigned_at)
     member.started_at = read_datetime(member.started_at) if member.started_at else None
     member.max_duration = read_duration(member.max_duration)
+    member.finish_by = read_datetime(member.finish_by) if member.finish_by else None
     return member
 
 
@@ -176,8 +178,23 @@ def _settle(member: Member, states: list[str], course: list[tuple[Any, ...]], no
         _finish_attempt(member, states, _Course(*course[0]), now)
     elif live and member.state in _FELL:
         job = Job.objects.get(pk=member.job_id)
-        if len(live) + states.count(ReplicaState.SUCCEEDED) < job.min_member:
+        if len(live) + states.count(ReplicaState.SUCCEEDED) < job.min_member or _lacks_role(member):
             stop_job(job, StopReason.GANG, now)
+
+
+def _lacks_role(member: Member) -> bool:
+    """Whether a role of the attempt has fewer members than it needs, those that ended well among them."""
+    gone = [str(state) for state in (*_FELL, ReplicaState.STOPPED)]
+    left = f"p.role_id = r.id AND p.attempt_id = %s AND p.state NOT IN ({sql.marks(gone)})"
+    return bool(
+        sql.fetch(
+            "SELECT r.id FROM scheduling_jobrole r WHERE r.job_id = %s AND r.min_replicas >"
+            f" (SELECT COUNT(*) FROM scheduling_replica p WHERE {left})",
+            member.job_id,
+            member.attempt_id,
+            *gone,
+        )
+    )
 
 
 # nothing when the attempt has ended already
@@ -210,7 +227,8 @@ def _finish_attempt(member: Member, states: list[str], job: _Course, now: dateti
         )
         sql.execute(
             "UPDATE scheduling_job SET state = %s, stop_reason = '', outcome = %s, finished_at = %s,"
-            " deadline_at = NULL" + (", queued_at = %s, started_at = NULL" if again else "") + " WHERE id = %s",
+            + (" deadline_at = finish_by, queued_at = %s, started_at = NULL" if again else " deadline_at = NULL")
+            + " WHERE id = %s",
             str(target),
             "" if again else outcome,
             None if again else now,
@@ -244,6 +262,7 @@ def _next_state(job: _Course, outcome: str) -> JobState:
     fixed = {
         StopReason.CANCEL: JobState.CANCELLED,
         StopReason.EXPIRE: JobState.EXPIRED,
+        StopReason.DEADLINE: JobState.EXPIRED,
         StopReason.REQUEUE: JobState.QUEUED,
         StopReason.PREEMPT: JobState.QUEUED,
         "succeeded": JobState.SUCCEEDED,

@@ -66,14 +66,25 @@ def stop_replicas(job: Job, replicas: list[Replica], reason: StopReason, now: da
 
 
 def expire_jobs(now: datetime, actor: Actor | None = None) -> int:
-    """Stops every job whose maximum duration is over by the server's clock. Returns how many."""
+    """Stops every job whose maximum duration or deadline is over by the server's clock; one that still waits ends.
+
+    Returns how many.
+    """
     actor = actor or system("scheduler")
-    due = Job.objects.filter(deadline_at__lte=now, state__in=[JobState.STARTING, JobState.RUNNING])
+    due = Job.objects.filter(deadline_at__lte=now, state__in=[JobState.QUEUED, JobState.STARTING, JobState.RUNNING])
     stopped = 0
     for job in due.order_by("deadline_at")[:200]:
+        late = job.finish_by is not None and job.finish_by <= now
+        reason = StopReason.DEADLINE if late else StopReason.EXPIRE
         with transaction.atomic():
-            if stop_job(job, StopReason.EXPIRE, now):
-                note(job.pk, now, "expired", actor.label)
-                audit.record(actor, "job.expire", job, tenant_id=job.tenant_id)
+            if _end_waiting(job, reason, now) if job.state == JobState.QUEUED else stop_job(job, reason, now):
+                note(job.pk, now, "expired", actor.label, reason=reason)
+                audit.record(actor, "job.expire", job, tenant_id=job.tenant_id, after={"reason": reason})
                 stopped += 1
     return stopped
+
+
+def _end_waiting(job: Job, reason: StopReason, now: datetime) -> bool:
+    """Queued -> expired; False: it waits no longer."""
+    waiting = Job.objects.filter(pk=job.pk, state=JobState.QUEUED)
+    return bool(waiting.update(state=JobState.EXPIRED, finished_at=now, outcome=reason, deadline_at=None))

@@ -15,7 +15,7 @@ from console.tenants.models import Project, Tenant
 from pool.scheduling import admission, wake
 from pool.scheduling.models import Job, JobEvent, JobRole, Queue
 from pool.scheduling.places import Place, resolve
-from pool.scheduling.spec import JobSpec, canonical, parse_job
+from pool.scheduling.spec import JobSpec, canonical, job_wishes, parse_job, role_wishes
 
 Also = Callable[[Job], Model]  # a row that stands or falls with the job: the stored answer of a request
 
@@ -33,9 +33,10 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     """Stores an accepted specification."""
     if not actor.has_scope("jobs:write"):
         raise NotAllowed(_("this token may not submit jobs: it lacks the scope jobs:write"))
+    now = clock.now()
+    admission.check_times(spec, now)
     place = resolve(actor, spec)
     admission.check(spec, place)
-    now = clock.now()
     job = _job_row(actor, spec, place, now, cloned_from)
     event = JobEvent(job=job, at=now, kind="submitted", actor_label=actor.label)
     entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
@@ -80,11 +81,16 @@ def _job_row(actor: Actor, spec: JobSpec, place: Place, now: datetime, cloned_fr
         spec=body,
         command=list(spec.command),
         environment=spec.environment,
+        wishes=job_wishes(spec),
         priority=spec.priority,
         preemptible=spec.preemptible,
         min_member=spec.min_member,
         max_duration=timedelta(seconds=spec.max_duration_s) if spec.max_duration_s else None,
         max_retries=spec.max_retries,
+        preempt_min_runtime=timedelta(seconds=spec.preempt_min_runtime_s) if spec.preempt_min_runtime_s else None,
+        not_before=spec.start_no_earlier_than,
+        finish_by=spec.deadline,
+        deadline_at=spec.deadline,
         cloned_from=cloned_from,
         created_at=now,
         queued_at=now,
@@ -110,6 +116,7 @@ def _role_rows(job: Job, spec: JobSpec) -> list[JobRole]:
             cpu_milli=role.cpu_milli,
             host_memory_mib=role.host_memory_mib,
             bandwidth_sensitive=role.bandwidth_sensitive,
+            wishes=role_wishes(role),
         )
         for position, role in enumerate(spec.roles)
     ]

@@ -47,7 +47,7 @@ class Sharing:
 
     def asks(self, item: Waiting, whole: bool = False) -> Amounts:
         """The most that a waiting job's minimum (`whole`: all of it) may take."""
-        return self.asks_of(item.class_key, item.request, whole)
+        return self.asks_of((item.request.roles, item.request.min_member), item.request, whole)
 
     def asks_of(self, key: object, request: JobRequest, whole: bool) -> Amounts:
         self._look_at_hardware()
