@@ -81,7 +81,7 @@ def test_t25_through_the_database() -> None:
     pool.submit(greedy, 11)
     pool.settle()
     pool.now += timedelta(minutes=10)
-    pool.submit(late, gpus=12)
+    pool.submit(late, gpus=11)
     pool.settle()
     assert not Victim.objects.exists()
     pool.submit(late)
