@@ -40,6 +40,17 @@ def test_cordon_drain_uncordon(api: Make, world: World) -> None:
     assert Node.objects.get(public_id=node).state == "ready"
 
 
+def test_labels_are_set_by_operators_and_choose_cards(api: Make, world: World) -> None:
+    operator, node, device = api("operator"), world.ids["nodes", "public_id"], world.ids["devices", "public_id"]
+    assert operator.post(f"nodes/{node}/labels", {"labels": {"zone": "a"}}).json()["labels"] == {"zone": "a"}
+    assert operator.post(f"devices/{device}/labels", {"labels": {"tier": "x"}}).json()["labels"] == {"tier": "x"}
+    assert operator.post(f"nodes/{node}/labels", {"labels": {"zone": "a\nb"}}).status_code == 422
+    for who, status in (("owner_a", 403), ("member_b", 404)):
+        assert api(who).post(f"nodes/{node}/labels", {"labels": {}}).status_code == status
+        assert api(who).post(f"devices/{device}/labels", {"labels": {}}).status_code == status
+    assert Node.objects.get(public_id=node).labels == {"zone": "a"}
+
+
 def test_allocations(api: Make, world: World) -> None:
     owner = api("owner_a")
     assert len(owner.get("allocations").json()["results"]) == 2

@@ -108,3 +108,18 @@ def test_a_placement_tells_a_tenant_what_decided_and_no_figures(api: Callable[..
         assert reasons["decided_by"] in {"bucket", "tie", "node_index"}
     assert refusals(api("operator"), job)[0]["considered"] == 2
     assert set(api("member_a").post("jobs/dry-run", WHOLE).json()["reasons"]) == {"decided_by"}
+
+
+def test_where_a_gang_stands_is_told_and_how_others_fill_the_levels_is_not(api: Callable[..., Api]) -> None:
+    for name, rack in (("n1", "r1"), ("n2", "r1"), ("n3", "r2")):
+        factories.make_node(name, devices=1, rack=rack)
+    gang = {**WHOLE, "replicas": 2, "preferred_topology_level": "node"}
+    placed = api("member_a").post("jobs", gang).json()["id"]
+    waiting = waits(api, {**WHOLE, "replicas": 2, "required_topology_level": "rack"})
+    own = refusals(api("member_a"), placed)[0]["neighbourhood"]
+    every = refusals(api("operator"), placed)[0]["neighbourhood"]
+    assert (own["level"], own["domain"], own["met"]) == ("rack", every["domain"], False)
+    assert every.keys() - own.keys() == {"rivals", "best_inside"}
+    assert "levels" not in refusals(api("member_a"), waiting)[0]
+    levels = refusals(api("operator"), waiting)[0]["levels"]
+    assert [(level["level"], level["holding"]) for level in levels][-1] == ("rack", 0)
