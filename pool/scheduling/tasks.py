@@ -5,16 +5,19 @@ from datetime import timedelta
 from celery import shared_task
 
 from console.common import clock
-from pool.scheduling.services.pruning import prune_commands
+from pool.scheduling.services.pruning import prune_commands, prune_samples
 
-KEEP_COMMANDS = timedelta(days=1)
+KEEP_COMMANDS, KEEP_SAMPLES = timedelta(days=1), timedelta(days=35)
 BATCHES = 200  # a run: well within the time limit of a task; the next one goes on
 
 
 @shared_task(name="pool.scheduling.tasks.prune")
 def prune() -> None:
-    """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals."""
-    before = clock.now() - KEEP_COMMANDS
+    """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
+
+    And what queues held at moments of more than five weeks ago.
+    """
+    now = clock.now()
     for _ in range(BATCHES):
-        if not prune_commands(before):
+        if not prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES):
             break

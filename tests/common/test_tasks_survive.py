@@ -26,7 +26,7 @@ from console.common import clock
 from console.common.actor import system
 from console.common.models import IdempotencyKey
 from pool.nodes.models import JoinToken, LogChunk, NodeRollup
-from pool.scheduling.models import Job, NodeCommand, Replica
+from pool.scheduling.models import Job, NodeCommand, QueueSample, Replica
 from tests import factories
 from tests.billing import build
 
@@ -91,10 +91,11 @@ def commands() -> None:
             replica = _ended(at)
             facts = {"replica": replica, "node": replica.node, "kind": "stop", "payload": {}, "epoch": 1}
             NodeCommand.objects.create(state=state, created_at=at, **facts)
+            QueueSample.objects.create(queue=replica.job.queue, at=at, used_bp=0, wanted_bp=0, entitled_bp=0)
 
 
 def commands_left() -> Any:
-    return NodeCommand.objects.count()
+    return NodeCommand.objects.count(), QueueSample.objects.count()
 
 
 def usage() -> None:
@@ -146,7 +147,7 @@ def one_draft() -> tuple[Any, ...]:
 SCENARIOS: dict[str, Scenario] = {
     "console.common.tasks.prune": (keys, keys_left, (ROWS, ROWS), nothing),
     "pool.nodes.tasks.prune": (old_rows, old_rows_left, (ROWS, ROWS, ROWS), nothing),
-    "pool.scheduling.tasks.prune": (commands, commands_left, ROWS, nothing),
+    "pool.scheduling.tasks.prune": (commands, commands_left, (ROWS, ROWS), nothing),
     "billing.metering.tasks.sweep": (usage, usage_metered, METERED, nothing),
     "billing.metering.tasks.wake": (usage, usage_metered, METERED, nothing),
     "billing.invoices.tasks.draft_last_month": (bills, bills_drafted, DRAFTED, nothing),

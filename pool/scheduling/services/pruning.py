@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from pool.scheduling.models import Decision, JobEvent, NodeCommand
+from pool.scheduling.models import Decision, JobEvent, NodeCommand, QueueSample
 from pool.scheduling.states import REPLICA_FINAL
 
 CLOSED = (NodeCommand.State.DONE, NodeCommand.State.FAILED, NodeCommand.State.OBSOLETE)
@@ -22,6 +22,11 @@ def prune_commands(before: datetime, most: int = 500) -> int:
     return _delete(old, most)
 
 
+def prune_samples(before: datetime, most: int = 500) -> int:
+    """Deletes at most `most` samples of what queues held, from before then; returns how many."""
+    return _delete(QueueSample.objects.filter(at__lt=before), most)
+
+
 def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -> int:
     """Deletes decisions and timeline of jobs of these tenants that finished before then; returns how many rows.
 
@@ -31,7 +36,9 @@ def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -
     return _delete(JobEvent.objects.filter(**where), most) + _delete(Decision.objects.filter(**where), most)
 
 
-def _delete(rows: QuerySet[JobEvent] | QuerySet[Decision] | QuerySet[NodeCommand], most: int) -> int:
+def _delete(
+    rows: QuerySet[JobEvent] | QuerySet[Decision] | QuerySet[NodeCommand] | QuerySet[QueueSample], most: int
+) -> int:
     oldest = list(rows.order_by("pk").values_list("pk", flat=True)[:most])
     if not oldest:
         return 0

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
@@ -21,6 +21,7 @@ _KEY = "scheduling:standings"
 _PERIOD_S = 2.0
 _KEEP_S = 60
 SAMPLE = timedelta(minutes=5)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RESOURCES = ("share_bp", "gpu_memory_mib", "cpu_milli", "memory_mib")
 
 
@@ -103,7 +104,7 @@ def read() -> dict[int, Line] | None:
 
 def slot(now: datetime) -> datetime:
     """The start of the five minutes that a moment is in."""
-    return now - timedelta(seconds=now.timestamp() % SAMPLE.total_seconds())
+    return now - (now - _EPOCH) % SAMPLE  # exact: of seconds as float, one slot would have several starts
 
 
 def store_samples(lines: Iterable[Line], at: datetime) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -145,6 +146,12 @@ def test_samples_are_stored_once_in_five_minutes(actors: Actors) -> None:
     row = queries.samples(actors.owner_a, actors.a.queues.get())[0]
     assert (row.used_bp, row.entitled_bp, row.at) == (6 * CARD, 6 * CARD, published.slot(world.now))
     assert queries.samples(actors.owner_b, actors.a.queues.get()) == []
+
+
+def test_a_slot_has_one_start_to_the_microsecond() -> None:
+    start = datetime(2026, 12, 1, 2, 5, tzinfo=UTC)
+    moments = (start + timedelta(microseconds=step * 37_037_037) for step in range(10))
+    assert {published.slot(moment) for moment in moments} == {start, start + timedelta(minutes=5)}
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Held of its entitlement"), ("zh-hans", "已占用/应得")])
