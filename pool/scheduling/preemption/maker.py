@@ -79,20 +79,23 @@ class RoomMaker:
 
     def ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...]]]:
         """Jobs whose place is free now, held in the fleet from here on as any other that is about to be stored."""
-        for job, pledge in list(self.pledges.items()):
-            item = self.waiting.jobs.get(job)
-            if item is None or not pledges.is_free(pledge, self.mirror) or pledges.is_stale(pledge, self.mirror):
-                continue
-            self.mirror.unpledge(job)
+        found = [(self.waiting.jobs[job], pledge) for job, pledge in self.pledges.items() if self._is_ripe(job, pledge)]
+        # all of them first: to end a pledge writes its nodes anew, without what is only about to be stored there
+        for item, _ in found:
+            self.mirror.unpledge(item.pk)
+        for item, pledge in found:
+            asked = item.request
+            labels, repels = asked.labels, repels_of(asked)
             try:
-                asked = item.request
-                labels, repels = asked.labels, repels_of(asked)
                 holds = self.mirror.fleet.apply(pledge.placed, asked.tenant, asked.trust_group, labels, repels)
-            except ValueError as error:  # somebody else has it, by hand: settle gives it up in the end
+            except ValueError as error:  # by hand somebody else has it: settle holds it again, and gives up in the end
                 log.warning("pledge_not_free", job=item.public_id, error=str(error))
-                self.mirror.pledge(job, pledge.holds)
                 continue
             yield item, pledge.placed, holds
+
+    def _is_ripe(self, job: int, pledge: Pledge) -> bool:
+        free = job in self.waiting.jobs and pledges.is_free(pledge, self.mirror)
+        return free and not pledges.is_stale(pledge, self.mirror)
 
     def _close(self, pledge: Pledge, now: datetime, state: str, dropped: str = "") -> None:
         close_preemption(pledge.pk, state, dropped, now)

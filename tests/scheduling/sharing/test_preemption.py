@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from console.audit.models import AuditEntry
 from pool.scheduling import ports, services
@@ -19,6 +20,7 @@ from pool.scheduling.models import (
     Replica,
     Victim,
 )
+from pool.scheduling.preemption import maker
 from pool.scheduling.services import preempting
 from pool.scheduling.services.placement import Fenced
 from tests import factories
@@ -54,6 +56,22 @@ def test_who_is_below_its_share_takes_it_back() -> None:
     assert set(Preemption.objects.values_list("state", "why")) == {("started", "reclaim")}
     assert world.settle() == 0
     assert Victim.objects.count() == 2
+
+
+def test_several_places_of_one_node_become_free_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is held for its job until it is stored; nobody else who waits is placed there, not for a moment."""
+    monkeypatch.setattr(maker, "BUDGET_S", 3600.0)  # all plans in one sweep, however slow the machine
+    world = full(cards=8)
+    late = world.tenant("late", quota_share_bp=4 * CARD)
+    world.submit(late, 4)
+    world.scheduler.sweep()
+    assert (Victim.objects.count(), len(world.scheduler.rooms.pledges)) == (4, 4)
+    world.run()
+    world.stop()
+    with capture_logs() as told:
+        world.scheduler.sweep()
+    assert [line["event"] for line in told if line["log_level"] == "warning"] == []
+    assert (world.cards(tenant("greedy")), world.cards(late)) == (4, 4)
 
 
 def test_the_victim_waits_again_its_attempt_preempted_and_its_bill_closed_at_its_end() -> None:
