@@ -22,6 +22,7 @@ from tests.security.rules import (
     QUEUE_CHANGE,
     QUEUE_CREATE,
     QUEUE_MAKER,
+    SHARING_CHANGE,
     SUBMIT,
     SUBMITTER,
     TOKEN_REVOKE,
@@ -36,6 +37,9 @@ _JOB: dict[str, Any] = {"name": "walk", "tenant": "aurora", "command": ["true"],
 _FORM = {"name": "walk", "tenant": "aurora", "command": "true", "gpu_mode": "whole"}
 _PRICE = {"model_name": "T4", "isolation": "exclusive", "per_card_hour": "3"}
 _TOKEN: dict[str, Any] = {"name": "walk", "scopes": ["jobs:read"]}
+_LABELLED = ("nodes", "devices")
+_LABELS: dict[str, Any] = {"labels": {"walk": "yes"}}
+_LABEL_LINES = {"labels": "walk=yes"}
 _CORDON = {"state": "cordoned", "reason": "walk"}
 
 
@@ -57,6 +61,8 @@ ROWS: Final[list[Row]] = [
     # one's own, and lists that hold what one may see
     *_gets(OWN, "", "overview/strip", "overview/events", "overview/jobs", "preferences/", "search/", "i18n/js/"),
     *_gets(OWN, "jobs/", "jobs/export/", "queues/", "queues/export/", "nodes/", "sites/"),
+    *_gets(OWN, "queues/shares/", "queues/preemptions/", "queues/preemptions/export/"),
+    *_gets(OWN, "api/v1/queues/shares", "api/v1/preemptions", "api/v1/sharing/rules"),
     *_gets(OWN, "devices/", yes=302),
     *_gets(OWN, "billing/prices/", "billing/prices/export/"),
     *_gets(OWN, "billing/", yes=302),
@@ -102,6 +108,8 @@ ROWS: Final[list[Row]] = [
     Row(HARDWARE_CHANGE, "POST", "devices/<str:public_id>/state", 302, _CORDON),
     Row(HARDWARE_CHANGE, "POST", "devices/<str:public_id>/mig", 302),
     *(Row(HARDWARE_CHANGE, "POST", f"api/v1/nodes/<str:public_id>/{act}") for act in ("cordon", "uncordon", "drain")),
+    *(Row(HARDWARE_CHANGE, "POST", f"{kind}/<str:public_id>/labels", 302, _LABEL_LINES) for kind in _LABELLED),
+    *(Row(HARDWARE_CHANGE, "POST", f"api/v1/{kind}/<str:public_id>/labels", body=_LABELS) for kind in _LABELLED),
     # work
     *_gets(WORK, "jobs/<str:public_id>/", "jobs/<str:public_id>/log/", "jobs/<str:public_id>/log/<str:stream>/"),
     *_gets(WORK, "queues/<str:public_id>/", "api/v1/queues/<str:public_id>", "api/v1/allocations/<str:public_id>"),
@@ -114,6 +122,11 @@ ROWS: Final[list[Row]] = [
     Row(WORK_CHANGE, "POST", "api/v1/jobs/<str:public_id>/clone", 201, {"name": "walk-again"}),
     Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/state", 302, {"state": "held"}),
     *(Row(QUEUE_CHANGE, "POST", f"api/v1/queues/<str:public_id>/{act}") for act in ("hold", "release", "close")),
+    Row(QUEUE_CHANGE, "GET", "queues/<str:public_id>/edit/"),
+    Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/edit/", 302, {"limit_running_jobs": "5"}),
+    Row(QUEUE_CHANGE, "POST", "api/v1/queues/<str:public_id>/edit", body={"limit_running_jobs": 5}),
+    Row(SHARING_CHANGE, "POST", "api/v1/sharing/rules", body={"cooldown_s": 60}),
+    Row(SHARING_CHANGE, "POST", "api/v1/sharing/weights", body={"model": "H100-80GB", "hundredths": 250}),
     Row(QUEUE_CREATE, "POST", "api/v1/queues", 201, {"tenant": "aurora", "name": "walk"}, hidden=422),
     Row(QUEUE_MAKER, "GET", "queues/new/"),
     Row(QUEUE_CREATE, "POST", "queues/new/", 302, {"tenant": "aurora", "name": "walk"}, hidden=422),

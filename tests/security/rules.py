@@ -60,6 +60,9 @@ QUEUE_MAKER = Rule(
     "The form for a new queue is for operators, and for owners of some tenant.",
     frozenset({"stranger"}) | QUEUE_CHANGE.may,
 )
+SHARING_CHANGE = Rule(
+    "By which rules queues share the pool is set by operators only; everyone may read them.", frozenset({"operator"})
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,

@@ -1,7 +1,6 @@
 """How queues stand, told by the scheduler, which alone knows: to the pages through the cache, to history in samples."""
 
 import time
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +11,7 @@ from redis.exceptions import RedisError
 
 from pool.engine.sharing import Amounts, Standing
 from pool.engine.sharing.amounts import PLAIN
-from pool.scheduling.models import QueueSample
+from pool.scheduling.services.samples import store_samples
 from pool.scheduling.sharing.layout import queue_of
 from pool.scheduling.sharing.state import Sharing
 
@@ -105,19 +104,3 @@ def read() -> dict[int, Line] | None:
 def slot(now: datetime) -> datetime:
     """The start of the five minutes that a moment is in."""
     return now - (now - _EPOCH) % SAMPLE  # exact: of seconds as float, one slot would have several starts
-
-
-def store_samples(lines: Iterable[Line], at: datetime) -> None:
-    """One a queue and five minutes: a second scheduler, or the same again, adds nothing."""
-    rows = [
-        QueueSample(
-            queue_id=line.queue,
-            at=at,
-            used_bp=line.used["share_bp"],
-            wanted_bp=line.wanted["share_bp"],
-            entitled_bp=line.entitlement["share_bp"],
-        )
-        for line in lines
-    ]
-    if rows:
-        QueueSample.objects.bulk_create(rows, ignore_conflicts=True)
