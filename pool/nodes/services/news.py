@@ -24,8 +24,8 @@ class WrongNode(NotAllowed):
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One checked `started`, `exited`, `checkpoint` or `ack` of a session. `proof_at`: when the node was last known to live
-    before it said so, for an end whose time nobody knows."""
+    """One checked message of KINDS of a session. `proof_at`: when the node was last known to live before it said so,
+    for an end whose time nobody knows."""
 
     node_id: int
     session: int

@@ -134,7 +134,8 @@ class JobDetail(JobRow):
 
     @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": True})
     def get_checkpoint(self, job: Job) -> dict[str, Any] | None:
-        return job.spec.get("checkpoint")
+        chosen: dict[str, Any] | None = job.spec.get("checkpoint")
+        return chosen
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
     def get_checkpoint_at(self, job: Job) -> Any:

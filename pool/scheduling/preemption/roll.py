@@ -66,7 +66,7 @@ class Roll:
         return books
 
     def _learn_saves(self) -> None:
-        """A checkpoint changes what a victim loses, not who may be one: whoever was refused is not asked about again."""
+        """A checkpoint changes what a victim loses, not who may be one: who was refused is not asked about again."""
         if time.monotonic() < self._saves_due:
             return
         self._saves_due = time.monotonic() + SAVED_S
