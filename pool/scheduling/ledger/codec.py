@@ -1,8 +1,10 @@
 """The engine's plain data as JSON and back. Nothing else is read: what is stored can name no code."""
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -10,6 +12,7 @@ import orjson
 
 T = TypeVar("T")
 _OPTIONS = orjson.OPT_NON_STR_KEYS
+_LISTS = orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 def dumps(value: Any) -> bytes:
@@ -25,7 +28,20 @@ def loads(kind: type[T], text: bytes | str) -> T:
 
 def digest_of(value: Any) -> str:
     """32 hex digits over an outcome of the engine: all of it, to the last bit of a number."""
-    return blake2b(dumps(value), digest_size=16).hexdigest()
+    # as lists of values: with the names of the fields it takes three times as long, and each placement pays it
+    return blake2b(orjson.dumps(value, default=_values, option=_LISTS), digest_size=16).hexdigest()
+
+
+def _values(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    kind: Any = type(value)
+    return _getter(kind)(value)
+
+
+@lru_cache(maxsize=64)
+def _getter(kind: Any) -> Callable[[Any], Any]:
+    return attrgetter(*(field.name for field in fields(kind)))
 
 
 def read(kind: Any, value: Any) -> Any:

@@ -7,17 +7,15 @@ Of a limit: {"limits": all that were looked at, "asked": basis points}. Of the t
 """
 
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Any
 
 from pool.engine.sharing import Amounts, Books
 from pool.scheduling.ledger.journal import Journal
 from pool.scheduling.limits import Limit
 from pool.scheduling.sharing.state import Sharing
-from pool.scheduling.sharing.turns import FAIR, PLAIN
 from pool.scheduling.waiting import Waiting
 
 ROOM, SWEEP = "room", "sweep"  # a place that was kept for it; looked at while it waits
-ORDERS: Final = (PLAIN, FAIR, ROOM, SWEEP)
 
 
 def of_limits(limits: list[Limit], share_bp: int) -> dict[str, Any]:

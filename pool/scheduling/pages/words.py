@@ -38,6 +38,7 @@ class Line:
     icon: str
     text: str
     actor: str
+    href: str = ""
 
 
 def _placed(params: Mapping[str, Any]) -> str:
