@@ -126,15 +126,15 @@ class RoomMaker:
         return {replica for pledge in self.pledges.values() for replica in pledge.leaving}
 
     def _plan_one(self, now: datetime, may: May, until: float) -> bool:
-        scene = self._scene()
+        scene, asked = self._scene(), False
         for item in self._in_order(scene):
-            if time.perf_counter() > until:
+            if asked and time.perf_counter() > until:  # one each sweep, however slow the machine is
                 return False
             mark = (self.mirror.fleet.version, self.roll.version, seconds(now) // AGAIN_S, len(self.waiting))
             key = (item.queue_id, item.priority, item.preemptible, item.class_key(True))
             if self._refused.get(key) == mark or not may(item):
                 continue
-            began = time.perf_counter_ns()
+            began, asked = time.perf_counter_ns(), True
             found = self._ask(scene, item, now)
             if isinstance(found, NoPlan):
                 self._refused[key] = mark

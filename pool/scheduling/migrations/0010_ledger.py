@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0008_sharing'),
+        ('scheduling', '0009_stop_reason_move'),
     ]
 
     operations = [
