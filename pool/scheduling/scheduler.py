@@ -6,6 +6,7 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 
 import structlog
 from django.conf import settings
@@ -27,7 +28,9 @@ from pool.scheduling.models import Allocation, Queue
 from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.sharing.budgets import Budgets
 from pool.scheduling.sharing.published import Teller
+from pool.scheduling.sharing.queries import rules
 from pool.scheduling.sharing.state import Sharing, read_weights
 from pool.scheduling.sharing.turns import Turns, bound_by
 from pool.scheduling.waiting import Waiting, WaitingList
@@ -59,6 +62,7 @@ class Scheduler:
         self._told_at = 0.0
         self._left = False  # whether the last pass refused somebody
         self.teller = Teller()
+        self.waiting.load_queues()
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -77,6 +81,7 @@ class Scheduler:
             self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
+        self._look_back(now)
         between()
         self.rooms.settle(now)
         self.run_pass(self.waiting)
@@ -91,11 +96,18 @@ class Scheduler:
         self.mirror = FleetMirror(observed_mix(), read_weights())
         self.mirror.sync()
         self.sharing = Sharing(self.mirror, self.waiting)
+        self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
         self.facts = Facts()
         self.facts.read_all()
         self.refused.clear()
         self.read_at = time.monotonic()
+        self._look_back(self.clock())
+
+    def _look_back(self, now: datetime) -> None:
+        """What was used in the past, every few seconds and minutes."""
+        self.budgets.refresh(now)
+        self.sharing.past.refresh(rules, now, self.mirror.holdings.weights)
 
     def react(self, job_ids: Iterable[int], node_ids: Iterable[int], queues: bool = False) -> None:
         """What a wake-up names: new jobs try at once; changed nodes or queues let everyone who waits try again.
@@ -109,6 +121,8 @@ class Scheduler:
         self.waiting.load(jobs)
         if queues:
             self.waiting.load_queues()
+            self.budgets.forget()
+            self.sharing.past.forget()
         else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
@@ -169,6 +183,7 @@ class Scheduler:
                 for limit in self._limits(item, usage)
                 if (limit.scope, limit.kind) != ("queue", "share_bp")
             )
+            and self.budgets.bars(item, self.clock()) is None
         )
 
     def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
@@ -200,7 +215,11 @@ class Scheduler:
             commit_refusals(choices, self.epoch, self.clock())
 
     def _explain(self, item: Waiting, usage: Usage, books: Books | None) -> Choice:
-        limit = first_biting(self._limits(item, usage), item.total_share_bp) or bound_by(books, self.sharing, item)
+        limit = (
+            first_biting(self._limits(item, usage), item.total_share_bp)
+            or bound_by(books, self.sharing, item)
+            or self.budgets.bars(item, self.clock())
+        )
         if limit is not None:
             return Choice(item, limit, self._snapshot(), 0)
         return self._decide(item, usage, Policy())
@@ -211,7 +230,7 @@ class Scheduler:
         if self.refused.get(self._class_of(item)) == self._state_for(item) or item.pk in self.rooms.pledges:
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
-        return limit is None
+        return limit is None and self.budgets.bars(item, self.clock()) is None
 
     def _class_of(self, item: Waiting) -> object:
         return item.class_key(self.mirror.fleet.labelled.repels)
@@ -254,6 +273,7 @@ class Scheduler:
             (usage.tenant_jobs, tenant, sign),
         ):
             table[key] = table.get(key, 0) + more
+        self.budgets.count(item, holds, self.clock(), sign)
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Sends a batch to the database, which stores it while the next one is decided."""

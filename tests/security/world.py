@@ -68,6 +68,7 @@ def make_world(actors: Actors) -> World:
         ("jobs", "stream"): "stdout",
         ("allocations", "public_id"): held.allocation.public_id,
         ("queues", "public_id"): job.queue.public_id,
+        ("projects", "public_id"): project.public_id,
         ("nodes", "public_id"): card.node.public_id,
         ("devices", "public_id"): card.public_id,
         ("heatmap", "node"): card.node.public_id,

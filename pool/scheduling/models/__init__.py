@@ -1,6 +1,7 @@
 """job > attempt > replica > allocation > interval."""
 
 from pool.scheduling.models.allocation import Allocation, Interval
+from pool.scheduling.models.budget import Budget, UseHour
 from pool.scheduling.models.command import NodeCommand
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
 from pool.scheduling.models.preemption import Preemption, Victim
@@ -11,6 +12,7 @@ from pool.scheduling.states import JobState, ReplicaState
 __all__ = [
     "Allocation",
     "Attempt",
+    "Budget",
     "Decision",
     "DeviceWeight",
     "Interval",
@@ -25,5 +27,6 @@ __all__ = [
     "Replica",
     "ReplicaState",
     "SharingRules",
+    "UseHour",
     "Victim",
 ]

@@ -3,7 +3,19 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from pool.scheduling.pages import acting, detail, job_list, logs, preemptions, queue_form, queues, shares, submitting
+from pool.scheduling.pages import (
+    acting,
+    budgets,
+    detail,
+    job_list,
+    logs,
+    preemptions,
+    queue_form,
+    queues,
+    rules_form,
+    shares,
+    submitting,
+)
 
 app_name = "scheduling"
 urlpatterns: list[URLPattern] = [
@@ -18,6 +30,9 @@ urlpatterns: list[URLPattern] = [
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),
+    path("queues/rules/", rules_form.rules, name="sharing_rules"),
+    path("queues/budgets/", budgets.budget_list, name="budget_list"),
+    path("queues/budgets/set/", budgets.budget_form, name="budget_form"),
     path("queues/preemptions/", preemptions.preemption_list, name="preemption_list"),
     path("queues/preemptions/export/", preemptions.export, name="preemption_export"),
     path("queues/new/", queue_form.new, name="queue_new"),
