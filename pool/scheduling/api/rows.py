@@ -6,11 +6,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.common.actor import Actor
+from pool.scheduling import ports
 from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
 from pool.scheduling.telling import reasons_for
 
 _HIDDEN = "***"
-_MORE = ["attempts", "decision", "cloned_from"]
+_MORE = ["attempts", "decision", "cloned_from", "checkpoint", "checkpoint_at"]
 
 
 class JobRow(serializers.ModelSerializer[Job]):
@@ -116,6 +117,10 @@ class JobDetail(JobRow):
     attempts = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField(help_text="the newest, with its reasons")
     cloned_from = serializers.CharField(source="cloned_from.public_id", default=None, allow_null=True)
+    checkpoint = serializers.SerializerMethodField(help_text="how it is asked to save before a planned stop; or null")
+    checkpoint_at = serializers.SerializerMethodField(
+        help_text="when the newest attempt last told that its state was saved; null: never"
+    )
 
     class Meta(JobRow.Meta):
         fields = [*JobRow.Meta.fields, "command", "environment", "wishes", "roles", *_MORE]
@@ -126,6 +131,16 @@ class JobDetail(JobRow):
         if actor.may_work_in(job.tenant_id):
             return dict(job.environment)
         return dict.fromkeys(job.environment, _HIDDEN)
+
+    @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": True})
+    def get_checkpoint(self, job: Job) -> dict[str, Any] | None:
+        chosen: dict[str, Any] | None = job.spec.get("checkpoint")
+        return chosen
+
+    @extend_schema_field(serializers.DateTimeField(allow_null=True))
+    def get_checkpoint_at(self, job: Job) -> Any:
+        saved = ports.checkpoints([job.pk]).get(job.pk)
+        return serializers.DateTimeField().to_representation(saved.at) if saved else None
 
     @extend_schema_field(AttemptRow(many=True))
     def get_attempts(self, job: Job) -> Any:
