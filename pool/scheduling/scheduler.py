@@ -6,6 +6,7 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from datetime import datetime
 
 import structlog
@@ -15,16 +16,18 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
+from pool.engine.fleet import Fleet
 from pool.engine.neighbours import repels_of
 from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.calendar.keeper import Calendar
 from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
-from pool.scheduling.mirror import FleetMirror, Held
+from pool.scheduling.mirror import FleetMirror, Held, hold_of
 from pool.scheduling.mix import observed_mix
-from pool.scheduling.models import Allocation, Queue
+from pool.scheduling.models import Queue
 from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
@@ -84,7 +87,10 @@ class Scheduler:
         self._look_back(now)
         between()
         self.rooms.settle(now)
+        self.calendar.settle(now)
         self.run_pass(self.waiting)
+        between()
+        self.calendar.plan(now, self._may_be_made_room_for())
         between()
         self.rooms.plan(now, self._may_be_made_room_for(), between)
         self.explain()
@@ -98,6 +104,7 @@ class Scheduler:
         self.sharing = Sharing(self.mirror, self.waiting)
         self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
+        self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
         self.facts.read_all()
         self.refused.clear()
@@ -123,6 +130,7 @@ class Scheduler:
             self.waiting.load_queues()
             self.budgets.forget()
             self.sharing.past.forget()
+            self.calendar.forget()
         else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
@@ -141,7 +149,7 @@ class Scheduler:
         for item in turns:
             if not self._may_try(item, usage, turns):
                 continue
-            choice = self._decide(item, usage)
+            choice, holds = self._place(item, usage)
             if not isinstance(choice.outcome, Placed):
                 self._left = True
                 if turns.disputed:
@@ -151,11 +159,7 @@ class Scheduler:
                 else:
                     self.refused[self._class_of(item)] = self._state_for(item)
                 continue
-            asked = item.request
-            holds = self.mirror.fleet.apply(
-                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
-            )
-            self._arrivals += bool(asked.labels)
+            self._arrivals += bool(item.request.labels)
             self._count(item, holds, usage)
             turns.placed(item, holds)
             batch.append((choice, holds))
@@ -165,6 +169,41 @@ class Scheduler:
         self._commit(batch)
         self._settle()
         self._tell()
+
+    def _place(self, item: Waiting, usage: Usage) -> tuple[Choice, tuple[Hold, ...]]:
+        """Decides, and holds in memory what was placed: first in what is reserved for it, then in what is free, then in
+        what is kept for others where it may stay for a while."""
+        if not self.calendar.active:
+            choice = self._decide(item, usage)
+            return choice, self._hold(choice)
+        now = self.clock()
+        own = self.calendar.own(item, now)
+        if own:
+            choice = self._decide(item, usage, fleet=self.mirror.small(own))
+            if isinstance(choice.outcome, Placed):
+                return choice, self._hold(choice, own)
+        choice = self._decide(item, usage)
+        if isinstance(choice.outcome, Placed):
+            return choice, self._hold(choice, ())
+        keys = self.calendar.keys_for(item, now)
+        if not keys:
+            return choice, ()
+        with self.mirror.lifted(keys):
+            choice = self._decide(item, usage)
+        return choice, self._hold(choice, keys)
+
+    def _hold(self, choice: Choice, keys: tuple[int, ...] | None = None) -> tuple[Hold, ...]:
+        """`keys`: windows on whose cards it may be placed; None: there are none."""
+        if not isinstance(choice.outcome, Placed):
+            return ()
+        asked = choice.job.request
+        with self.mirror.lifted(keys) if keys else nullcontext():
+            holds = self.mirror.fleet.apply(
+                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
+            )
+            if keys is not None:
+                self.mirror.coming(holds)
+        return holds
 
     def _start_ripe(self, usage: Usage) -> None:
         """Those for whom room was made come first, where it was made."""
@@ -189,6 +228,7 @@ class Scheduler:
     def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
         """What was decided and not sent: it is decided anew, in another order."""
         for choice, holds in batch:
+            self.mirror.coming(holds, -1)
             for hold in holds:
                 self.mirror.fleet.release(hold)
             self._count(choice.job, holds, usage, -1)
@@ -233,16 +273,17 @@ class Scheduler:
         return limit is None and self.budgets.bars(item, self.clock()) is None
 
     def _class_of(self, item: Waiting) -> object:
-        return item.class_key(self.mirror.fleet.labelled.repels)
+        key = item.class_key(self.mirror.fleet.labelled.repels)
+        return (key, self.calendar.keys_for(item, self.clock())) if self.calendar.active else key
 
     def _state_for(self, item: Waiting) -> tuple[int, int]:
         """What must change before a refusal of this job is worth another try."""
         return self.mirror.generation, self._arrivals if item.attracted else 0
 
-    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK) -> Choice:
+    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK, fleet: Fleet | None = None) -> Choice:
         began = time.perf_counter_ns()
         asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
-        outcome = decide(self.mirror.fleet, asked, policy)
+        outcome = decide(fleet or self.mirror.fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
         return Choice(item, outcome, self._snapshot(), took)
 
@@ -327,6 +368,7 @@ class Scheduler:
     def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Give back in memory what was not made durable, and read those nodes again."""
         for _, holds in batch:
+            self.mirror.coming(holds, -1)
             for hold in holds:
                 self.mirror.fleet.release(hold)
                 self.mirror.dirty.add(hold.node_key)
@@ -338,31 +380,15 @@ class Scheduler:
         for row in done.allocations:
             job = jobs[row.job_id]
             by_node.setdefault(row.node_id, {})[row.pk] = Held(
-                _hold(row, job), job.queue_id, job.tenant_id, job.pk, row.replica.pk
+                hold_of(row, job.request), job.queue_id, job.tenant_id, job.pk, row.replica.pk
             )
         for node, held in by_node.items():
             self.mirror.committed(node, held, done.versions[node])
+        for choice, holds in batch:
+            if choice.job.pk in done.job_ids:
+                self.mirror.coming(holds, -1)
 
 
 def lease_name() -> str:
     """One fenced scheduler a cell."""
     return f"scheduler.{settings.WEIR_CELL}"
-
-
-def _hold(row: Allocation, job: Waiting) -> Hold:
-    return Hold(
-        device_key=row.device_id,
-        node_key=row.node_id,
-        share_bp=row.share_bp,
-        memory_mib=row.memory_mib,
-        isolation=row.isolation,
-        mig_profile=row.mig_profile,
-        mig_start=row.mig_start,
-        mig_size=row.mig_size,
-        tenant=job.request.tenant,
-        trust_group=job.request.trust_group,
-        cpu_milli=row.cpu_milli,
-        host_memory_mib=row.host_memory_mib,
-        labels=job.request.labels,
-        repels=repels_of(job.request),
-    )

@@ -74,6 +74,14 @@ class RulesRequest(serializers.Serializer[Any]):
     history_half_life_s = serializers.IntegerField(
         required=False, allow_null=True, help_text="use of that age counts half; null: all of the window alike"
     )
+    starve_after_s = serializers.IntegerField(
+        required=False, allow_null=True, help_text="a job that waits so long gets a reserved start; null: none does"
+    )
+    starve_cards = serializers.IntegerField(required=False, help_text="if it asks for so many cards or more")
+    starve_most = serializers.IntegerField(required=False, help_text="so many reserved starts at once")
+    assumed_runtime_s = serializers.IntegerField(
+        required=False, help_text="so long running work that nothing ends is taken to run"
+    )
 
 
 class WeightRequest(serializers.Serializer[Any]):
@@ -88,6 +96,10 @@ class RulesRow(serializers.Serializer[Any]):
     history_strength = serializers.IntegerField()
     history_window_s = serializers.IntegerField()
     history_half_life_s = serializers.IntegerField(allow_null=True)
+    starve_after_s = serializers.IntegerField(allow_null=True)
+    starve_cards = serializers.IntegerField()
+    starve_most = serializers.IntegerField()
+    assumed_runtime_s = serializers.IntegerField()
     weights = serializers.DictField(child=serializers.IntegerField(), help_text="by model; others count 100")
 
 

@@ -6,6 +6,7 @@ from pool.scheduling.models.command import NodeCommand
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
 from pool.scheduling.models.preemption import Preemption, Victim
 from pool.scheduling.models.queue import Queue
+from pool.scheduling.models.reservation import Reservation, Window
 from pool.scheduling.models.sharing import DeviceWeight, QueueSample, SharingRules
 from pool.scheduling.states import JobState, ReplicaState
 
@@ -26,7 +27,9 @@ __all__ = [
     "QueueSample",
     "Replica",
     "ReplicaState",
+    "Reservation",
     "SharingRules",
     "UseHour",
     "Victim",
+    "Window",
 ]

@@ -20,6 +20,12 @@ class SharingRules(models.Model):
     history_window_s = models.PositiveIntegerField(default=7 * 86_400)
     history_half_life_s = models.PositiveIntegerField(null=True)  # null: the whole window counts alike
 
+    # reserved starts: a job of so many cards that waits so long (null: none does) gets one, so many at once
+    starve_after_s = models.PositiveIntegerField(null=True, default=600)
+    starve_cards = models.PositiveIntegerField(default=2)
+    starve_most = models.PositiveIntegerField(default=4)
+    assumed_runtime_s = models.PositiveIntegerField(default=86_400)  # of running work that nothing ends
+
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(pk=1), name="sharing_rules_once"),

@@ -26,8 +26,10 @@ TIMES = {
     "cooldown_min": ("cooldown_s", 60),
     "history_window_days": ("history_window_s", 86_400),
     "history_half_life_days": ("history_half_life_s", 86_400),
+    "starve_after_min": ("starve_after_s", 60),
+    "assumed_runtime_h": ("assumed_runtime_s", 3_600),
 }
-PLAIN_FIELDS = ("reclaim_to", "within_quota", "history_strength")
+PLAIN_FIELDS = ("reclaim_to", "within_quota", "history_strength", "starve_cards", "starve_most")
 _FIELD_OF = {field: name for name, (field, _seconds) in TIMES.items()}
 
 
@@ -68,6 +70,29 @@ class RulesForm(forms.Form):
         gettext_lazy("Use of that age counts half. Empty: all that is looked back on counts alike."),
         400,
         required=False,
+    )
+    starve_after_min = _time(
+        gettext_lazy("Minutes of waiting"),
+        gettext_lazy("A job that waits so long gets a reserved start. Empty: none does."),
+        43_200,
+        required=False,
+    )
+    starve_cards = forms.IntegerField(
+        label=gettext_lazy("From so many cards on"),
+        min_value=1,
+        max_value=1_000_000,
+        help_text=gettext_lazy("Smaller jobs find room by themselves."),
+    )
+    starve_most = forms.IntegerField(
+        label=gettext_lazy("Starts at once"),
+        min_value=1,
+        max_value=64,
+        help_text=gettext_lazy("1 lets most be backfilled, more let fewer large jobs be passed by."),
+    )
+    assumed_runtime_h = _time(
+        gettext_lazy("Hours that endless work is taken to run"),
+        gettext_lazy("Where running work has no time limit, a start is an estimate."),
+        9_600,
     )
 
     def __init__(self, models: list[str], *args: Any, **kwargs: Any) -> None:

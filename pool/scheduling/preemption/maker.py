@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from pool.engine.neighbours import repels_of
-from pool.engine.preempt import Asking, NoPlan, Plan, Rules, plan
+from pool.engine.preempt import Asking, NoPlan, Plan, Roster, Rules, plan
 from pool.engine.sharing import Amounts, Books, Entitlements, Order
 from pool.engine.sharing.amounts import NOTHING, plus
 from pool.engine.types import Hold, Placed, Policy
@@ -50,6 +51,8 @@ class RoomMaker:
         self.roll = Roll(sharing)
         self.pledges: dict[int, Pledge] = {}  # by job
         self._refused: dict[object, tuple[object, ...]] = {}  # class of jobs -> what it was refused on
+        # inside, cards that are reserved for the job are free to it (calendar/keeper.py)
+        self.lift: Callable[[Waiting], AbstractContextManager[None]] = lambda item: nullcontext()
         for pledge in pledges.open_pledges():
             self._take(pledge)
 
@@ -87,7 +90,9 @@ class RoomMaker:
             asked = item.request
             labels, repels = asked.labels, repels_of(asked)
             try:
-                holds = self.mirror.fleet.apply(pledge.placed, asked.tenant, asked.trust_group, labels, repels)
+                with self.lift(item):
+                    holds = self.mirror.fleet.apply(pledge.placed, asked.tenant, asked.trust_group, labels, repels)
+                    self.mirror.coming(holds)
             except ValueError as error:  # by hand somebody else has it: settle holds it again, and gives up in the end
                 log.warning("pledge_not_free", job=item.public_id, error=str(error))
                 continue
@@ -115,6 +120,20 @@ class RoomMaker:
             if not self.roll.sync(self._leaving()) or not self._plan_one(now, may, until):
                 return
             between()
+
+    def running(self) -> Roster:
+        """All that runs and is not leaving, as of now."""
+        self.roll.sync(self._leaving())
+        return self.roll.roster
+
+    def in_order(self) -> list[Waiting]:
+        """Those who wait for room, most deserving first."""
+        self.roll.sync(self._leaving())
+        return list(self._in_order(self._scene()))
+
+    def carry_out(self, item: Waiting, found: Plan, now: datetime, took_us: int) -> bool:
+        """See a plan through that somebody else made on what runs now. Whether it was begun."""
+        return self._carry_out(self._scene(), item, found, now, took_us)
 
     def _leaving(self) -> set[int]:
         return {replica for pledge in self.pledges.values() for replica in pledge.leaving}

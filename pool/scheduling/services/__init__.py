@@ -9,6 +9,7 @@ from pool.scheduling.services.lifecycle import end_member, replica_ended, replic
 from pool.scheduling.services.placement import Placement, commit_refusals
 from pool.scheduling.services.queues import QueueLimits, create_queue, edit_queue, move_queue, set_queue_state
 from pool.scheduling.services.release import Member, ask_members, members_of
+from pool.scheduling.services.reservations import Wanted, cancel, reserve, reserve_purchase
 from pool.scheduling.services.sharing import RuleSet, set_rules, set_weight
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.services.submit import submit_job
@@ -18,8 +19,10 @@ __all__ = [
     "Placement",
     "QueueLimits",
     "RuleSet",
+    "Wanted",
     "ask_done",
     "ask_members",
+    "cancel",
     "cancel_job",
     "claim_commands",
     "clone_job",
@@ -38,6 +41,8 @@ __all__ = [
     "replica_started",
     "replicas_lost",
     "requeue_job",
+    "reserve",
+    "reserve_purchase",
     "retry_job",
     "set_budget",
     "set_priority",

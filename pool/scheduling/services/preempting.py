@@ -100,11 +100,12 @@ def _make(room: Room, epoch: int, now: datetime) -> Preemption:
 
 
 def _row(room: Room, epoch: int, now: datetime) -> Preemption:
-    own = all(loss.because == "lower_priority" for loss in room.plan.victims)
+    because: set[str] = {loss.because for loss in room.plan.victims}
+    why = Preemption.Why.PRIORITY if because == {"lower_priority"} else Preemption.Why.RECLAIM
     return Preemption.objects.create(
         job_id=room.job.pk,
         queue_id=room.job.queue_id,
-        why=Preemption.Why.PRIORITY if own else Preemption.Why.RECLAIM,
+        why=Preemption.Why.RESERVED if Victim.Because.LENT in because else why,
         placement=placement_json(room.plan.placed),
         shares=room.shares,
         cost_s=room.plan.cost // WHOLE,

@@ -21,7 +21,9 @@ class RuleSet:
     """`reclaim_to`: up to its fair share, or only up to its quota, a queue takes back from others. `cooldown_s`: so
     long a job that was preempted is left alone. `within_quota`: work that cannot be preempted stays within the quota
     of its queue. `history_strength` above 0: who used much in the `history_window_s` before now gets less of what is
-    beyond the quotas; with `history_half_life_s` old use counts less (None: all alike)."""
+    beyond the quotas; with `history_half_life_s` old use counts less (None: all alike). A job of `starve_cards` or more
+    that waited `starve_after_s` (None: none) gets a reserved start, `starve_most` of them at once; running work that
+    nothing ends is taken to end after `assumed_runtime_s`."""
 
     reclaim_to: str = SharingRules.ReclaimTo.FAIR_SHARE
     cooldown_s: int = 300
@@ -29,6 +31,10 @@ class RuleSet:
     history_strength: int = 0
     history_window_s: int = 7 * 86_400
     history_half_life_s: int | None = None
+    starve_after_s: int | None = 600
+    starve_cards: int = 2
+    starve_most: int = 4
+    assumed_runtime_s: int = 86_400
 
     @staticmethod
     def of(row: SharingRules) -> "RuleSet":
@@ -96,7 +102,7 @@ def _wrong(rules: RuleSet) -> list[FieldError]:
     values = asdict(rules)
     for name, (low, high) in _RANGES.items():
         value = values[name]
-        if value is None and name == "history_half_life_s":
+        if value is None and name in ("history_half_life_s", "starve_after_s"):
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             text = _("must be a whole number from %(low)s to %(high)s") % {"low": low, "high": high}
@@ -113,4 +119,8 @@ _RANGES = {
     "history_strength": (0, 10),
     "history_window_s": (3_600, 400 * 86_400),
     "history_half_life_s": (60, 400 * 86_400),
+    "starve_after_s": (0, 30 * 86_400),
+    "starve_cards": (1, 1_000_000),
+    "starve_most": (1, 64),
+    "assumed_runtime_s": (60, 400 * 86_400),
 }

@@ -69,12 +69,18 @@ def test_rules_by_form(actors: Actors) -> None:
         "history_strength": "2",
         "history_window_days": "14",
         "history_half_life_days": "",
+        "starve_after_min": "",
+        "starve_cards": "8",
+        "starve_most": "1",
+        "assumed_runtime_h": "12",
         "weight_0": "0.25",
     }
     assert client.post("/queues/rules/", sent)["Location"] == "/queues/shares/"
     rules = queries.rules()
     assert (rules.reclaim_to, rules.cooldown_s, rules.within_quota) == ("quota", 150, True)
     assert (rules.history_strength, rules.history_window_s, rules.history_half_life_s) == (2, 14 * 86_400, None)
+    assert (rules.starve_after_s, rules.starve_cards, rules.starve_most) == (None, 8, 1)
+    assert rules.assumed_runtime_s == 12 * 3600
     assert queries.weights() == {"T4": 25}
     refused = client.post("/queues/rules/", sent | {"history_half_life_days": "0", "weight_0": "5"})
     assert refused.status_code == 422
