@@ -170,7 +170,7 @@ def _wrong_times(row: Reservation, now: datetime) -> list[FieldError]:
     wrong = []
     if row.ends_at <= row.starts_at:
         wrong.append(FieldError("ends_at", _("must be after starts_at")))
-    if row.ends_at <= now and row.every == "once":
+    elif row.ends_at <= now and row.every == "once":
         wrong.append(FieldError("ends_at", _("must be in the future")))
     most = {"once": 366, "week": 7}.get(row.every, 1)
     if row.ends_at - row.starts_at > timedelta(days=most):

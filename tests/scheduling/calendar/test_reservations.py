@@ -273,6 +273,6 @@ def test_what_runs_on_is_billed_once_whoever_has_the_cards(actors: Actors) -> No
     world.submit(actors.a, gpus=4, preemptible=False)
     world.settle()
     for card in Device.objects.all():
-        spans = sorted(card.intervals.values_list("started_at", "ended_at"))
+        spans = list(card.intervals.order_by("started_at").values_list("started_at", "ended_at"))
         assert all(end is not None and end <= after for (_, end), (after, _) in pairwise(spans))
     assert Job.objects.filter(tenant=actors.a, state=JobState.RUNNING).count() == 1
