@@ -11,7 +11,17 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, budgets, fleet, jobs, preemptions, queue_states, reservations, shares
+from pool.scheduling.api import (
+    actions,
+    budgets,
+    decisions,
+    fleet,
+    jobs,
+    preemptions,
+    queue_states,
+    reservations,
+    shares,
+)
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -56,6 +66,9 @@ urlpatterns: list[URLPattern] = [
     path("reservations/<str:public_id>", reservations.ReservationPage.as_view()),
     path("reservations/<str:public_id>/cancel", reservations.Cancel.as_view()),
     path("calendar", reservations.Calendar.as_view()),
+    path("decisions", decisions.Decisions.as_view()),
+    path("decisions/<str:public_id>", decisions.DecisionPage.as_view()),
+    path("decisions/<str:public_id>/replay", decisions.Replay.as_view()),
     path("preemptions", preemptions.Preemptions.as_view()),
     path("nodes", inventory.Nodes.as_view()),
     path("nodes/<str:public_id>", inventory.NodePage.as_view()),

@@ -7,7 +7,7 @@ that a lost message costs a delay and nothing else.
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,8 +20,9 @@ from pool.engine.mix import DEFAULT_MIX, TypicalMix
 from pool.engine.neighbours import repels_of
 from pool.engine.selectors import Labels
 from pool.engine.sharing import Weights
-from pool.engine.types import Hold, JobRequest, NodeSpec
+from pool.engine.types import Hold, JobRequest, NodeSpec, Placed
 from pool.inventory.fleet import node_specs, node_versions
+from pool.scheduling.ledger.journal import Journal
 from pool.scheduling.models import Allocation
 from pool.scheduling.requests import labels_of, repels_of_wishes
 from pool.scheduling.sharing.holdings import Holdings
@@ -55,6 +56,7 @@ class FleetMirror:
         self.pledged: dict[int, dict[int, tuple[Hold, ...]]] = {}
         self._aside: frozenset[int] = frozenset()  # of those, the ones whose holds are lifted at the moment
         self._coming: dict[int, list[Hold]] = {}  # node -> what this pass placed there and has not stored yet
+        self.journal: Journal | None = None  # told of every change of the fleet
 
     def sync(self) -> set[int]:
         """Bring the mirror up to date with all nodes. One query when nothing changed.
@@ -88,6 +90,21 @@ class FleetMirror:
         self.dirty -= wanted
         self.generation += 1
         return {node for node, spec in before.items() if self.specs.get(node) != spec}
+
+    def apply(self, placed: Placed, asked: JobRequest) -> tuple[Hold, ...]:
+        """Hold what a decision placed. Raises like Fleet.apply."""
+        repels = repels_of(asked)
+        holds = self.fleet.apply(placed, asked.tenant, asked.trust_group, asked.labels, repels)
+        if self.journal is not None:
+            for hold in holds:
+                self.journal.took(hold)
+        return holds
+
+    def release(self, holds: Iterable[Hold]) -> None:
+        """Give back what is held only in memory."""
+        for hold in holds:
+            if self.fleet.release(hold) and self.journal is not None:
+                self.journal.gave(hold)
 
     def committed(self, node: int, rows: dict[int, Held], version: int) -> None:
         """Take in what this process itself has just committed on `node`.
@@ -144,28 +161,25 @@ class FleetMirror:
             if not here:
                 del self._coming[hold.node_key]
 
-    def small(self, keys: Collection[int]) -> Fleet:
-        """A fleet of only the nodes on which something is held for these, only those cards open, and all that others
-        hold there."""
-        nodes, mine = (
-            [],
-            {card for node, jobs in self.pledged.items() for key in keys for card in _cards(jobs.get(key))},
+    def cards_of(self, keys: Collection[int]) -> frozenset[int]:
+        """What is held for these."""
+        return frozenset(
+            hold.device_key
+            for jobs in self.pledged.values()
+            for key in keys
+            for hold in jobs.get(key, ())
+            if hold.device_key is not None
         )
-        holds: list[Hold] = []
-        for node, jobs in self.pledged.items():
-            if node in self.specs and not jobs.keys().isdisjoint(keys):
-                spec = self.specs[node]
-                cards = tuple(replace(c, schedulable=c.schedulable and c.key in mine) for c in spec.devices)
-                nodes.append(replace(spec, devices=cards))
-                self._aside = frozenset(keys)
-                holds += self._holds(node, self.held.get(node, {}))
-                self._aside = frozenset()
-        return Fleet.build(nodes, holds, self.fleet.mix)
 
     def _rewrite(self, nodes: Iterable[int]) -> None:
         for node in nodes:
             if node in self.specs:
-                self.fleet.replace_node(self.specs[node], self._holds(node, self.held.get(node, {})))
+                self._replace(node, self._holds(node, self.held.get(node, {})))
+
+    def _replace(self, node: int, holds: list[Hold]) -> None:
+        self.fleet.replace_node(self.specs[node], holds)
+        if self.journal is not None:
+            self.journal.is_now(self.specs[node], holds)
 
     def _holds(self, node: int, rows: dict[int, Held]) -> list[Hold]:
         cards = {None, *(card.key for card in self.specs[node].devices)} if node in self.pledged else set()
@@ -189,6 +203,9 @@ class FleetMirror:
         self.holdings.learn(self.specs.values())
         for rows in held.values():
             self._count(rows.values(), 1)
+        if self.journal is not None:  # there was no node when the chain began
+            for node, spec in self.specs.items():
+                self.journal.is_now(spec, self._holds(node, held.get(node, {})))
 
     def _update(self, node: int, version: int, spec: NodeSpec, rows: dict[int, Held]) -> None:
         old = self.held.get(node, {})
@@ -197,21 +214,27 @@ class FleetMirror:
         self._count(rows.values(), 1)
         if self.specs.get(node) == spec and node not in self.pledged:
             # give back before taking: both may name the same card
-            for key in old.keys() - rows.keys():
-                self.fleet.release(old[key].hold)
+            self.release(old[key].hold for key in old.keys() - rows.keys())
+            self.specs[node], self.versions[node], self.held[node] = spec, version, rows
             try:
                 for key in rows.keys() - old.keys():
-                    self.fleet.take(rows[key].hold)
+                    self._take(rows[key].hold)
             except ValueError:  # the fleet knew other things: put the truth in its place
-                self.fleet.replace_node(spec, [row.hold for row in rows.values()])
-            self.specs[node], self.versions[node], self.held[node] = spec, version, rows
+                self._replace(node, [row.hold for row in rows.values()])
             return
         self.specs[node], self.versions[node], self.held[node] = spec, version, rows
-        self.fleet.replace_node(spec, self._holds(node, rows))
+        self._replace(node, self._holds(node, rows))
+
+    def _take(self, hold: Hold) -> None:
+        self.fleet.take(hold)
+        if self.journal is not None:
+            self.journal.took(hold)
 
     def _remove(self, node: int) -> None:
         self._count(self.held.pop(node, {}).values(), -1)
         self.fleet.remove_node(node)
+        if self.journal is not None:
+            self.journal.is_gone(node)
         del self.versions[node], self.specs[node]
 
     def _count(self, rows: Iterable[Held], sign: int) -> None:
@@ -219,10 +242,6 @@ class FleetMirror:
             self.queue_bp[row.queue_id] += sign * row.hold.share_bp
             self.tenant_bp[row.tenant_id] += sign * row.hold.share_bp
             self.holdings.count(row.queue_id, row.job_id, row.hold, sign)
-
-
-def _cards(holds: Iterable[Hold] | None) -> Iterator[int]:
-    return (hold.device_key for hold in holds or () if hold.device_key is not None)
 
 
 def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held]]:

@@ -6,7 +6,6 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from datetime import datetime
 
 import structlog
@@ -16,26 +15,29 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
-from pool.engine.fleet import Fleet
-from pool.engine.neighbours import repels_of
+from pool.engine.part import part_of
 from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.calendar.entering import place
 from pool.scheduling.calendar.keeper import Calendar
-from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
+from pool.scheduling.ledger import inputs
+from pool.scheduling.ledger.codec import digest_of
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
 from pool.scheduling.mirror import FleetMirror, Held, hold_of
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Queue
 from pool.scheduling.preemption.maker import May, RoomMaker
+from pool.scheduling.services.ledger import begin, write_down
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.sharing.barred import limit_of
 from pool.scheduling.sharing.budgets import Budgets
 from pool.scheduling.sharing.published import Teller
 from pool.scheduling.sharing.queries import rules
 from pool.scheduling.sharing.state import Sharing, read_weights
-from pool.scheduling.sharing.turns import Turns, bound_by
+from pool.scheduling.sharing.turns import Turns
 from pool.scheduling.waiting import Waiting, WaitingList
 
 log = structlog.get_logger(__name__)
@@ -107,6 +109,8 @@ class Scheduler:
         self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
         self.facts.read_all()
+        self.journal = self.mirror.journal = begin(self.mirror.fleet, self.epoch, self.clock())
+        self.rooms.follow(self.journal)
         self.refused.clear()
         self.read_at = time.monotonic()
         self._look_back(self.clock())
@@ -160,7 +164,9 @@ class Scheduler:
                     self.refused[self._class_of(item)] = self._state_for(item)
                 continue
             self._arrivals += bool(item.request.labels)
+            before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
+            choice.inputs.update(turns.told(item), before=before, after=usage.queue_bp[item.queue_id])
             turns.placed(item, holds)
             batch.append((choice, holds))
             if not turns.disputed and (len(batch) >= self.batch or time.perf_counter() - began > span):
@@ -171,46 +177,17 @@ class Scheduler:
         self._tell()
 
     def _place(self, item: Waiting, usage: Usage) -> tuple[Choice, tuple[Hold, ...]]:
-        """Decides, and holds in memory what was placed: first in what is reserved for it, then in what is free, then in
-        what is kept for others where it may stay for a while."""
-        if not self.calendar.active:
-            choice = self._decide(item, usage)
-            return choice, self._hold(choice)
-        now = self.clock()
-        own = self.calendar.own(item, now)
-        if own:
-            choice = self._decide(item, usage, fleet=self.mirror.small(own))
-            if isinstance(choice.outcome, Placed):
-                return choice, self._hold(choice, own)
-        choice = self._decide(item, usage)
-        if isinstance(choice.outcome, Placed):
-            return choice, self._hold(choice, ())
-        keys = self.calendar.keys_for(item, now)
-        if not keys:
-            return choice, ()
-        with self.mirror.lifted(keys):
-            choice = self._decide(item, usage)
-        return choice, self._hold(choice, keys)
-
-    def _hold(self, choice: Choice, keys: tuple[int, ...] | None = None) -> tuple[Hold, ...]:
-        """`keys`: windows on whose cards it may be placed; None: there are none."""
-        if not isinstance(choice.outcome, Placed):
-            return ()
-        asked = choice.job.request
-        with self.mirror.lifted(keys) if keys else nullcontext():
-            holds = self.mirror.fleet.apply(
-                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
-            )
-            if keys is not None:
-                self.mirror.coming(holds)
-        return holds
+        return place(self.calendar, self.mirror, item, self.clock(), lambda only: self._decide(item, usage, only=only))
 
     def _start_ripe(self, usage: Usage) -> None:
         """Those for whom room was made come first, where it was made."""
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
-        for item, placed, holds in self.rooms.ripe():
+        for item, placed, holds, preemption in self.rooms.ripe():
+            before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
-            batch.append((Choice(item, placed, self._snapshot(), 0), holds))
+            told = {"preemption": preemption, "order": inputs.ROOM, "before": before}
+            told["after"] = usage.queue_bp[item.queue_id]
+            batch.append((Choice(item, placed, self.journal.mark(), 0, told, digest_of(placed.replicas)), holds))
         self._commit(batch)
 
     def _may_be_made_room_for(self) -> May:
@@ -229,8 +206,7 @@ class Scheduler:
         """What was decided and not sent: it is decided anew, in another order."""
         for choice, holds in batch:
             self.mirror.coming(holds, -1)
-            for hold in holds:
-                self.mirror.fleet.release(hold)
+            self.mirror.release(holds)
             self._count(choice.job, holds, usage, -1)
             turns.placed(choice.job, holds, -1)
 
@@ -252,17 +228,26 @@ class Scheduler:
             item.explained = digest
             choices.append(choice)
         if choices:
-            commit_refusals(choices, self.epoch, self.clock())
+            commit_refusals(choices, self.epoch, self.clock(), self.journal)
+        elif self.journal.is_full:
+            write_down(self.journal)
 
     def _explain(self, item: Waiting, usage: Usage, books: Books | None) -> Choice:
-        limit = (
-            first_biting(self._limits(item, usage), item.total_share_bp)
-            or bound_by(books, self.sharing, item)
-            or self.budgets.bars(item, self.clock())
-        )
+        limits = self._limits(item, usage)
+        limit = first_biting(limits, item.total_share_bp)
         if limit is not None:
-            return Choice(item, limit, self._snapshot(), 0)
-        return self._decide(item, usage, Policy())
+            told = inputs.of_limits(limits, item.total_share_bp)
+            return Choice(item, limit, self.journal.mark(), 0, told, digest_of(limit))
+        if (limit := self.budgets.bars(item, self.clock())) is not None:
+            asked = self.budgets.asked(item, limit, self.clock())
+            told = inputs.of_limits([limit], asked)
+            return Choice(item, limit, self.journal.mark(), 0, told, digest_of(limit))
+        barred = self.sharing.bars(books, item) if books is not None else None
+        if books is None or barred is None:
+            return self._decide(item, usage, Policy())
+        told = inputs.of_tree(self.journal, self.sharing, books, item)
+        limit = limit_of(barred, item, self.waiting.queues)
+        return Choice(item, limit, self.journal.mark(), 0, told, digest_of(barred))
 
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
@@ -280,15 +265,19 @@ class Scheduler:
         """What must change before a refusal of this job is worth another try."""
         return self.mirror.generation, self._arrivals if item.attracted else 0
 
-    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK, fleet: Fleet | None = None) -> Choice:
+    def _decide(
+        self, item: Waiting, usage: Usage, policy: Policy = _QUICK, only: frozenset[int] = frozenset()
+    ) -> Choice:
+        """`only`: on these cards."""
         began = time.perf_counter_ns()
         asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
-        outcome = decide(fleet or self.mirror.fleet, asked, policy)
+        fleet = part_of(self.mirror.fleet, only) if only else self.mirror.fleet
+        outcome = decide(fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
-        return Choice(item, outcome, self._snapshot(), took)
-
-    def _snapshot(self) -> str:
-        return f"{self.epoch}.{self.mirror.fleet.version}"
+        told = {"request": self.journal.request(asked), "explain": policy.explain, "order": inputs.SWEEP}
+        if only:
+            told["within"] = sorted(only)
+        return Choice(item, outcome, self.journal.mark(), took, told, digest_of(outcome))
 
     def _usage(self) -> Usage:
         queues, tenants = active_jobs() if self._counts_jobs() else ({}, {})
@@ -323,7 +312,7 @@ class Scheduler:
         choices = [choice for choice, _ in batch]
         if self.facts.lacks(nodes_of(choices)):
             self._settle()  # what follows asks the database
-        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock())
+        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock(), self.journal)
         self._settle()
         if self._guarded(batch, placement.send):
             self._sent = (placement, batch)
@@ -369,9 +358,8 @@ class Scheduler:
         """Give back in memory what was not made durable, and read those nodes again."""
         for _, holds in batch:
             self.mirror.coming(holds, -1)
-            for hold in holds:
-                self.mirror.fleet.release(hold)
-                self.mirror.dirty.add(hold.node_key)
+            self.mirror.release(holds)
+            self.mirror.dirty |= {hold.node_key for hold in holds}
 
     def _learn(self, batch: list[tuple[Choice, tuple[Hold, ...]]], done: Committed) -> None:
         """Tell the mirror what this process has just made durable: the fleet holds it already."""

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 
 from console.common import clock
 from pool.scheduling.services.budgets import warn_of_budgets
+from pool.scheduling.services.ledger import prune_ledger
 from pool.scheduling.services.pruning import prune_commands, prune_samples, prune_use
 from pool.scheduling.services.use import MOST_DAYS, fold_use
 
@@ -17,12 +19,13 @@ BATCHES = 200  # a run: well within the time limit of a task; the next one goes 
 def prune() -> None:
     """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
 
-    And what queues held at moments of more than five weeks ago, and in hours of more than 13 months ago.
+    And what queues held at moments of more than five weeks ago and in hours of more than 13 months ago, and what
+    decisions were made on that are older than the setting says.
     """
-    now = clock.now()
+    now, days = clock.now(), timedelta(days=settings.WEIR_LEDGER_DAYS)
     for _ in range(BATCHES):
         deleted = prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES)
-        if not deleted + prune_use(now - timedelta(days=MOST_DAYS)):
+        if not deleted + prune_use(now - timedelta(days=MOST_DAYS)) + prune_ledger(now - days):
             break
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from pool.engine.preempt import Asking, NoPlan, Plan, Roster, Rules, Running, plan
+from pool.engine.preempt import Asking, NoPlan, Roster, Rules, Running, plan
 from pool.engine.sharing import Amounts, Books, QueueSpec, Tree, entitlements
 from pool.engine.sharing.amounts import NOTHING, plus
-from pool.engine.types import Policy
 from pool.scheduling.models import Queue
+from pool.scheduling.preemption.maker import QUIET, Basis, Scene
 from pool.scheduling.sharing.layout import queue_of
 from pool.scheduling.waiting import Waiting
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 OWN, LENT = 1, 2  # leaves of the tree of a reservation
 MOST = 8  # plans a sweep
 BUDGET_S = 0.1
-BECAUSE: Final = "lent"
-_QUIET = Policy(explain=False)
 
 
 def give_back(calendar: Calendar, now: datetime, may: May) -> None:
@@ -54,12 +52,22 @@ def _for(calendar: Calendar, item: Waiting, now: datetime) -> bool:
     lent = Roster(_visitors(calendar, running, item, cards))
     if not lent.jobs:
         return False
-    with calendar.mirror.lifted(mine):
-        found = _plan(calendar, item, lent, now)
-    if isinstance(found, NoPlan):
-        return False
-    told = replace(found, victims=tuple(replace(victim, because=BECAUSE) for victim in found.victims))  # type: ignore[arg-type]
-    return calendar.rooms.carry_out(item, told, now, (time.perf_counter_ns() - began) // 1000)
+    basis = _basis(calendar, item, lent)
+    scene = basis.scene
+    with calendar.mirror.lifted(mine):  # also while it is written down: what it was made on is in the ledger
+        found = plan(
+            calendar.mirror.fleet,
+            scene.shares,
+            scene.books,
+            lent,
+            basis.asking,
+            int(now.timestamp()),
+            scene.rules,
+            QUIET,
+        )
+        if isinstance(found, NoPlan):
+            return False
+        return calendar.rooms.carry_out(item, found, basis, now, (time.perf_counter_ns() - began) // 1000)
 
 
 def _visitors(calendar: Calendar, running: Roster, item: Waiting, cards: set[int]) -> list[Running]:
@@ -83,7 +91,8 @@ def _is_mine(calendar: Calendar, queue: Queue, item: Waiting) -> bool:
     )
 
 
-def _plan(calendar: Calendar, item: Waiting, lent: Roster, now: datetime) -> Plan | NoPlan:
+def _basis(calendar: Calendar, item: Waiting, lent: Roster) -> Basis:
+    """The rights of a reservation: all for its own, nothing for what is lent."""
     asks = calendar.sharing.asks(item)
     total: Amounts = NOTHING
     for job in lent.jobs.values():
@@ -94,4 +103,4 @@ def _plan(calendar: Calendar, item: Waiting, lent: Roster, now: datetime) -> Pla
     books.add(LENT, total)
     asking = Asking(item.request, OWN, item.priority, asks, item.preemptible)
     shares = entitlements(tree, {OWN: asks, LENT: total})
-    return plan(calendar.mirror.fleet, shares, books, lent, asking, int(now.timestamp()), Rules(0), _QUIET)
+    return Basis(Scene(shares, books, Rules(0)), lent, asking)

@@ -7,13 +7,14 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from console.audit import services as audit
-from console.common import lease
+from console.common import bulk, lease
 from console.common.actor import system
 from pool.engine.preempt import Plan, Running
 from pool.engine.preempt import Victim as Loss
 from pool.engine.types import WHOLE
 from pool.inventory.services import lock_nodes
-from pool.scheduling.models import Job, JobState, Preemption, Replica, Victim
+from pool.scheduling.ledger.journal import Journal
+from pool.scheduling.models import Job, JobState, LedgerPlan, Preemption, Replica, Victim
 from pool.scheduling.preemption.pledges import placement_json
 from pool.scheduling.services.events import note
 from pool.scheduling.services.placement import Fenced
@@ -34,22 +35,33 @@ class Room:
     shares: dict[str, dict[str, int]]
     snapshot: str
     duration_us: int
+    lent: bool = False  # they run on cards that are reserved for the job
 
 
 class _Changed(Exception):
     """What the plan was made on is no longer so."""
 
 
-def make_room(room: Room, lease_name: str, epoch: int, now: datetime) -> Preemption | None:
-    """Tells the victims to end and stores for whom. None where the job no longer waits or a victim no longer runs as
-    it did: then nothing was changed. Raises Fenced when the epoch is no longer current."""
+def make_room(
+    room: Room, lease_name: str, epoch: int, now: datetime, journal: Journal, told: LedgerPlan
+) -> Preemption | None:
+    """Tells the victims to end and stores for whom, and (`told`) what it was planned on. None where the job no longer
+    waits or a victim no longer runs as it did: then nothing was changed. Raises Fenced when the epoch is no longer
+    current."""
+    segment = journal.segment()
     try:
         with transaction.atomic():
             if not lease.hold(lease_name, epoch).rows():
                 raise Fenced("this scheduler lost its lease")
-            return _make(room, epoch, now)
+            row = _make(room, epoch, now)
+            told.preemption = row
+            told.save(force_insert=True)
+            if segment is not None:
+                bulk.insert([segment])
     except (_Changed, IntegrityError):
         return None
+    journal.stored(segment)
+    return row
 
 
 def close_preemption(pk: int, state: str, dropped: str, now: datetime) -> bool:
@@ -90,7 +102,7 @@ def _make(room: Room, epoch: int, now: datetime) -> Preemption:
         _stop(job, loss, going, now)
         after = {"preemption": row.public_id, "replicas": len(going)}
         entries.append(audit.Entry("job.preempt", "job", job.public_id, job.tenant_id, {"state": "running"}, after))
-        facts = {"because": loss.because, "whole": loss.whole, "replicas": len(going)}
+        facts = {"because": _because(room, loss), "whole": loss.whole, "replicas": len(going)}
         note(job.pk, now, "preempted", _SCHEDULER.label, preemption=row.public_id, **facts)
     after = {"preemption": row.public_id}
     entries.append(audit.Entry("job.make_room", "job", room.job.public_id, room.job.tenant_id, None, after))
@@ -100,12 +112,12 @@ def _make(room: Room, epoch: int, now: datetime) -> Preemption:
 
 
 def _row(room: Room, epoch: int, now: datetime) -> Preemption:
-    because: set[str] = {loss.because for loss in room.plan.victims}
-    why = Preemption.Why.PRIORITY if because == {"lower_priority"} else Preemption.Why.RECLAIM
+    own = all(loss.because == "lower_priority" for loss in room.plan.victims)
+    why = Preemption.Why.PRIORITY if own else Preemption.Why.RECLAIM
     return Preemption.objects.create(
         job_id=room.job.pk,
         queue_id=room.job.queue_id,
-        why=Preemption.Why.RESERVED if Victim.Because.LENT in because else why,
+        why=Preemption.Why.RESERVED if room.lent else why,
         placement=placement_json(room.plan.placed),
         shares=room.shares,
         cost_s=room.plan.cost // WHOLE,
@@ -114,6 +126,10 @@ def _row(room: Room, epoch: int, now: datetime) -> Preemption:
         duration_us=room.duration_us,
         created_at=now,
     )
+
+
+def _because(room: Room, loss: Loss) -> str:
+    return Victim.Because.LENT if room.lent else loss.because
 
 
 def _going(loss: Loss, running: Running, live: list[Replica]) -> list[Replica]:
@@ -136,7 +152,7 @@ def _victim(row: Preemption, room: Room, loss: Loss, job: Job, going: list[Repli
         replicas=[replica.pk for replica in going],
         cost_s=loss.cost // WHOLE,
         checkpoint_age_s=None if saved is None else max(0, int(now.timestamp()) - saved),
-        because=loss.because,
+        because=_because(room, loss),
         out_of_turn=loss.out_of_turn,
         at=now,
     )

@@ -133,6 +133,11 @@ class Budgets:
                 return _limit("project_budget", account, found.left, item)
         return None
 
+    def asked(self, item: Waiting, limit: Limit, now: datetime) -> int:
+        """What the job asks of a budget that bars it, in the limit's own units; more than is left, as it was barred."""
+        gpu, duration = self.sharing.asks(item)[0], item.bound_s(now)
+        return max(1 if duration is None else gpu * duration // PLAIN, (limit.left() or 0) + 1)
+
     def count(self, item: Waiting, holds: Sequence[Hold], now: datetime, sign: int = 1) -> None:
         """A job was placed (`sign` -1: not after all)."""
         if self._queues is None and self._projects is None:

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0010_budgets'),
+        ('scheduling', '0011_budgets'),
         ('tenants', '0001_initial'),
     ]
 
