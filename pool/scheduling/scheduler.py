@@ -21,6 +21,7 @@ from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
 from pool.scheduling.calendar.entering import place
 from pool.scheduling.calendar.keeper import Calendar
+from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.ledger import inputs
 from pool.scheduling.ledger.codec import digest_of
