@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import structlog
 
-from pool.engine.calendar import Ending, Recurrence, Start, earliest, fits_at, occurrences
+from pool.engine.calendar import Ending, Start, earliest, fits_at
 from pool.engine.types import WHOLE, Placed, Policy
 from pool.scheduling.calendar.endings import endings
+from pool.scheduling.calendar.times import active, spans
 from pool.scheduling.calendar.windows import request_of
 from pool.scheduling.models import Queue, Reservation, Window
 from pool.scheduling.services.windows import keep_for_job, keep_for_reservation
@@ -50,21 +50,6 @@ def open_due(calendar: Calendar, now: datetime) -> None:
     for row, span in due:
         if (row.pk, span[0]) not in known:
             _open(calendar, row, span, now)
-
-
-def active() -> list[Reservation]:
-    rows = Reservation.objects.filter(state=Reservation.State.ACTIVE).select_related("tenant")
-    return list(rows.order_by("created_at", "pk"))
-
-
-def spans(row: Reservation, since: datetime, until: datetime) -> list[tuple[datetime, datetime]]:
-    """Start and end of its occurrences that overlap a time; by the clock of the tenant's zone. Its tenant must be
-    loaded."""
-    return list(occurrences(recurrence(row), ZoneInfo(row.tenant.time_zone), since, until))
-
-
-def recurrence(row: Reservation) -> Recurrence:
-    return Recurrence(row.starts_at, row.ends_at - row.starts_at, row.every, row.until)  # type: ignore[arg-type]
 
 
 def _open(calendar: Calendar, row: Reservation, span: tuple[datetime, datetime], now: datetime) -> None:

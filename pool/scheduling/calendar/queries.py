@@ -11,7 +11,7 @@ from console.common.actor import Actor
 from console.common.errors import NotFound
 from console.tenants.models import Tenant
 from pool.scheduling import queries
-from pool.scheduling.calendar.opening import spans
+from pool.scheduling.calendar.times import spans
 from pool.scheduling.models import Job, Reservation, Window
 
 

@@ -21,7 +21,7 @@ from pool.engine.levels import LEVELS
 from pool.inventory.models import DeviceModel
 from pool.scheduling import wake
 from pool.scheduling.admission import shared
-from pool.scheduling.calendar.opening import active, spans
+from pool.scheduling.calendar.times import active, spans
 from pool.scheduling.calendar.windows import request_of
 from pool.scheduling.models import Queue, Reservation
 
