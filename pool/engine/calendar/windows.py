@@ -22,7 +22,7 @@ class Window:
 @dataclass(frozen=True, slots=True)
 class Visitor:
     """A waiting job. ``bound_s``: it runs no longer than that (None: nothing ends it). ``spared_s``: so long it may not
-    be preempted."""
+    be preempted, and takes to leave then."""
 
     bound_s: int | None
     preemptible: bool

@@ -12,6 +12,7 @@ import structlog
 from pool.engine.calendar import may_enter
 from pool.scheduling import ports
 from pool.scheduling.calendar import opening, returning
+from pool.scheduling.calendar.endings import leaving_s
 from pool.scheduling.calendar.windows import Kept, kept, visitor
 from pool.scheduling.models import JobState, Window
 from pool.scheduling.preemption.maker import May, RoomMaker
@@ -36,6 +37,9 @@ class Calendar:
         self.mirror, self.waiting = sharing.mirror, sharing.waiting
         self.kept: dict[int, Kept] = {}
         self.predicted: dict[int, int] = {}  # bounds of waiting jobs without a limit of their own
+        self.leaving: dict[
+            int, int
+        ] = {}  # seconds that waiting jobs take to leave; who is not in it is not lent to yet
         self._due: datetime | None = None
         rooms.lift = self.lift
         for row in Window.objects.filter(state=_State.OPEN).select_related("reservation").order_by("pk"):
@@ -61,7 +65,7 @@ class Calendar:
     def keys_for(self, item: Waiting, now: datetime) -> tuple[int, ...]:
         """Windows (by their keys in the mirror) whose cards the job may use if it starts now."""
         second, bound = int(now.timestamp()), item.bound_s(now)
-        asks = visitor(item, self.predicted.get(item.pk) if bound is None else bound)
+        asks = visitor(item, self.predicted.get(item.pk) if bound is None else bound, self.leaving.get(item.pk))
         return tuple(w.key for w in self.kept.values() if may_enter(w.rule, asks, second, w.is_of(item)))
 
     def own(self, item: Waiting, now: datetime) -> tuple[int, ...]:
@@ -81,6 +85,7 @@ class Calendar:
         """Before a pass: close what is over. Whoever was killed before finds it here."""
         if not self.kept:
             return
+        self._learn_leaving()
         states = states_of([w.job for w in self.kept.values() if w.job is not None])
         for window in list(self.kept.values()):
             if window.job is not None:
@@ -100,6 +105,14 @@ class Calendar:
         if self.kept and ports.bounds_known():
             endless = [item.pk for item in self.waiting.jobs.values() if item.bound_s(now) is None]
             self.predicted = dict(ports.run_bounds(endless))
+
+    def _learn_leaving(self) -> None:
+        """How long those take to leave who wait and could be lent to. One query where somebody is new."""
+        if not any(window.rule.lends for window in self.kept.values()):
+            return
+        wanted = {item.pk for item in self.waiting.jobs.values() if item.preemptible}
+        self.leaving = {pk: s for pk, s in self.leaving.items() if pk in wanted}
+        self.leaving |= leaving_s(wanted - self.leaving.keys())
 
     def starts(self) -> Iterator[Kept]:
         return (w for w in self.kept.values() if w.job is not None)

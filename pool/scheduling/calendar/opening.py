@@ -10,7 +10,7 @@ import structlog
 
 from pool.engine.calendar import Ending, Start, earliest, fits_at
 from pool.engine.types import WHOLE, Placed, Policy
-from pool.scheduling.calendar.endings import endings
+from pool.scheduling.calendar.endings import endings, leaving_s
 from pool.scheduling.calendar.times import active, spans
 from pool.scheduling.calendar.windows import request_of
 from pool.scheduling.models import Queue, Reservation, Window
@@ -98,8 +98,10 @@ def _leaving(calendar: Calendar, row: Reservation, at: datetime, now: datetime) 
         return line
     running = calendar.rooms.running().jobs
     gone = {ending.job for ending in line if ending.end_s <= _second(at)}
+    movable = {job.key for job in running.values() if job.preemptible} - gone
+    leaving = leaving_s(movable)
     for job in running.values():
-        if job.key not in gone and job.preemptible and job.preempt_min_runtime_s <= row.give_back_s:
+        if job.key in leaving and job.preempt_min_runtime_s + leaving[job.key] <= row.give_back_s:
             line.append(Ending(job.key, _second(at), tuple(hold for r in job.replicas for hold in r.holds)))
             gone.add(job.key)
     latest = {ending.job: ending for ending in line}  # one line a job

@@ -101,5 +101,8 @@ def request_of(row: Reservation, replicas: int | None = None) -> JobRequest:
     return JobRequest(row.pk, NOBODY, NOBODY, (role,), count, required_topology_level=row.level)
 
 
-def visitor(item: Waiting, bound_s: int | None) -> engine.Visitor:
-    return engine.Visitor(bound_s, item.preemptible, item.spared_s)
+def visitor(item: Waiting, bound_s: int | None, leaving_s: int | None) -> engine.Visitor:
+    """`leaving_s`: from when it is told to stop until it has; None: not known yet."""
+    if leaving_s is None:
+        return engine.Visitor(bound_s, False)
+    return engine.Visitor(bound_s, item.preemptible, item.spared_s + leaving_s)

@@ -113,10 +113,12 @@ def test_however_entitled_others_are_and_whatever_was_preempted_before(actors: A
 def test_what_could_not_be_given_back_in_time_is_not_let_in(actors: Actors) -> None:
     world, _row = world_of(actors, give_back_s=60)
     later(world, 2 * HOUR)
-    spared, guest = (world.submit(actors.b, preempt_min_runtime=s)[0] for s in (61, 60))
+    spared, guest = (world.submit(actors.b, preempt_min_runtime=s)[0] for s in (51, 50))  # and ten of grace
     fixed = world.submit(actors.b, preemptible=False, max_duration=60)[0]
+    slow, saves = (world.submit(actors.b, checkpoint={"signal": "USR1", "grace_s": s})[0] for s in (51, 50))
     world.scheduler.sweep()
-    assert states(spared, guest, fixed) == [JobState.QUEUED, JobState.STARTING, JobState.QUEUED]
+    assert states(spared, fixed, slow) == [JobState.QUEUED] * 3
+    assert states(guest, saves) == [JobState.STARTING] * 2
 
 
 def test_without_lending_nobody_else_runs_there(actors: Actors) -> None:
