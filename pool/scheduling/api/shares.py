@@ -80,7 +80,9 @@ class RulesRequest(serializers.Serializer[Any]):
     starve_cards = serializers.IntegerField(required=False, help_text="if it asks for so many cards or more")
     starve_most = serializers.IntegerField(required=False, help_text="so many reserved starts at once")
     assumed_runtime_s = serializers.IntegerField(
-        required=False, help_text="so long running work that nothing ends is taken to run"
+        required=False,
+        allow_null=True,
+        help_text="so long endless running work is taken to run; null: for ever",
     )
 
 
@@ -99,7 +101,7 @@ class RulesRow(serializers.Serializer[Any]):
     starve_after_s = serializers.IntegerField(allow_null=True)
     starve_cards = serializers.IntegerField()
     starve_most = serializers.IntegerField()
-    assumed_runtime_s = serializers.IntegerField()
+    assumed_runtime_s = serializers.IntegerField(allow_null=True)
     weights = serializers.DictField(child=serializers.IntegerField(), help_text="by model; others count 100")
 
 

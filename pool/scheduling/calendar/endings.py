@@ -15,21 +15,21 @@ from pool.scheduling.services.stopping import GRACE_S
 STOPS_S = 15  # from the end of a job's time to the end of its processes: the grace, and the news of it
 
 
-def endings(mirror: FleetMirror, now: datetime, assumed_s: int) -> list[Ending]:
+def endings(mirror: FleetMirror, now: datetime, assumed_s: int | None) -> list[Ending]:
     """Of all jobs that hold something: by their time limit, by what is predicted of them, or as is assumed of those
-    that nothing ends (never sooner than half of that from now). Two queries."""
+    that nothing ends (never sooner than half of that from now); with None those never end. Two queries."""
     held: dict[int, list[Hold]] = {}
     for rows in mirror.held.values():
         for row in rows.values():
             held.setdefault(row.job_id, []).append(row.hold)
     known = ends_of(held, now)
-    late = int(now.timestamp()) + assumed_s // 2
     found = []
     for job, holds in held.items():
         end, started = known.get(job, (None, now))
         if end is not None:
             found.append(Ending(job, end, tuple(holds)))
-        else:
+        elif assumed_s is not None:
+            late = int(now.timestamp()) + assumed_s // 2
             found.append(Ending(job, max(int(started.timestamp()) + assumed_s, late), tuple(holds), sure=False))
     return found
 

@@ -92,8 +92,7 @@ def _largest(calendar: Calendar, row: Reservation, line: list[Ending], at: datet
 
 def _leaving(calendar: Calendar, row: Reservation, at: datetime, now: datetime) -> list[Ending]:
     """What has ended by then; where the reservation lends, also what can be sent away once the cards are wanted."""
-    line = endings(calendar.mirror, now, rules_of.rules().assumed_runtime_s)
-    line = [ending for ending in line if ending.sure]
+    line = endings(calendar.mirror, now, None)
     if not row.lends:
         return line
     running = calendar.rooms.running().jobs

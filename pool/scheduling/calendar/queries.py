@@ -80,8 +80,8 @@ def _of(
     found = []
     for start, end in spans(row, since, until):
         window = known.get((row.pk, start))
-        if window is None and row.state == Reservation.State.CANCELLED:
-            continue
+        if window is None and (row.state == Reservation.State.CANCELLED or end <= now):
+            continue  # it is not to be, or never was
         cards = row.replicas * row.cards
         found.append(Entry(start, end, row.tenant, row.name, cards, _state(window, start, now), row, None, window))
     return found

@@ -24,7 +24,8 @@ class SharingRules(models.Model):
     starve_after_s = models.PositiveIntegerField(null=True, default=600)
     starve_cards = models.PositiveIntegerField(default=2)
     starve_most = models.PositiveIntegerField(default=4)
-    assumed_runtime_s = models.PositiveIntegerField(default=86_400)  # of running work that nothing ends
+    # so long running work that nothing ends is taken to run; null: for ever, so that nobody's start waits for its end
+    assumed_runtime_s = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [

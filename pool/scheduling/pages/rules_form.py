@@ -91,8 +91,12 @@ class RulesForm(forms.Form):
     )
     assumed_runtime_h = _time(
         gettext_lazy("Hours that endless work is taken to run"),
-        gettext_lazy("Where running work has no time limit, a start is an estimate."),
+        gettext_lazy(
+            "Cards then gather for a large job also behind work without a time limit; its start is an estimate. Empty: "
+            "only what has a limit is waited for."
+        ),
         9_600,
+        required=False,
     )
 
     def __init__(self, models: list[str], *args: Any, **kwargs: Any) -> None:

@@ -25,7 +25,7 @@ from pool.scheduling.calendar.times import active, spans
 from pool.scheduling.calendar.windows import request_of
 from pool.scheduling.models import Queue, Reservation
 
-AHEAD = timedelta(days=56)  # so far it is looked whether reservations fit together
+AHEAD = timedelta(days=56)  # so far from its start it is looked whether it fits beside others
 _MOST_TIMES = 64
 
 
@@ -130,11 +130,12 @@ def _reserve(actor: Actor, tenant: Tenant, wanted: Wanted, origin: str, referenc
 
 
 def _check_room(row: Reservation, now: datetime) -> None:
-    """At each of its times within the next weeks, all that overlap it must fit on the hardware together."""
-    until = now + AHEAD
+    """At each of its times in its first weeks, all that overlap it must fit on the hardware together."""
+    since = max(now, row.starts_at)
+    until = since + AHEAD
     others = [other for other in active() if other.pk != row.pk]
-    theirs = [(other, span) for other in others for span in spans(other, now, until)]
-    for start, end in spans(row, now, until)[:_MOST_TIMES]:
+    theirs = [(other, span) for other in others for span in spans(other, since, until)]
+    for start, end in spans(row, since, until)[:_MOST_TIMES]:
         beside = [(other, span) for other, span in theirs if span[0] < end and span[1] > start]
         moments = {start, *(span[0] for _, span in beside if span[0] > start)}
         for moment in sorted(moments):

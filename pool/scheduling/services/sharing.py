@@ -23,7 +23,7 @@ class RuleSet:
     of its queue. `history_strength` above 0: who used much in the `history_window_s` before now gets less of what is
     beyond the quotas; with `history_half_life_s` old use counts less (None: all alike). A job of `starve_cards` or more
     that waited `starve_after_s` (None: none) gets a reserved start, `starve_most` of them at once; running work that
-    nothing ends is taken to end after `assumed_runtime_s`."""
+    nothing ends is taken to end after `assumed_runtime_s` (None: never)."""
 
     reclaim_to: str = SharingRules.ReclaimTo.FAIR_SHARE
     cooldown_s: int = 300
@@ -34,7 +34,7 @@ class RuleSet:
     starve_after_s: int | None = 600
     starve_cards: int = 2
     starve_most: int = 4
-    assumed_runtime_s: int = 86_400
+    assumed_runtime_s: int | None = None
 
     @staticmethod
     def of(row: SharingRules) -> "RuleSet":
@@ -102,7 +102,7 @@ def _wrong(rules: RuleSet) -> list[FieldError]:
     values = asdict(rules)
     for name, (low, high) in _RANGES.items():
         value = values[name]
-        if value is None and name in ("history_half_life_s", "starve_after_s"):
+        if value is None and name in _MAY_BE_UNSET:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             text = _("must be a whole number from %(low)s to %(high)s") % {"low": low, "high": high}
@@ -114,6 +114,7 @@ def _wrong(rules: RuleSet) -> list[FieldError]:
     return wrong
 
 
+_MAY_BE_UNSET = ("history_half_life_s", "starve_after_s", "assumed_runtime_s")
 _RANGES = {
     "cooldown_s": (0, 86_400),
     "history_strength": (0, 10),
