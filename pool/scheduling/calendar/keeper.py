@@ -25,6 +25,7 @@ from pool.scheduling.waiting import Waiting
 log = structlog.get_logger(__name__)
 
 LOOK = timedelta(seconds=10)  # between two looks for what is due
+AGAIN = timedelta(minutes=1)  # so long who has no start is not looked at again: looking takes all that runs
 LATE = timedelta(minutes=10)  # so long a start is waited for past its time
 _State, _Dropped = Window.State, Window.Dropped
 
@@ -40,6 +41,7 @@ class Calendar:
         self.leaving: dict[
             int, int
         ] = {}  # seconds that waiting jobs take to leave; who is not in it is not lent to yet
+        self._no_start: dict[int, datetime] = {}  # by job, until when
         self._due: datetime | None = None
         rooms.lift = self.lift
         for row in Window.objects.filter(state=_State.OPEN).select_related("reservation").order_by("pk"):
@@ -113,6 +115,14 @@ class Calendar:
         wanted = {item.pk for item in self.waiting.jobs.values() if item.preemptible}
         self.leaving = {pk: s for pk, s in self.leaving.items() if pk in wanted}
         self.leaving |= leaving_s(wanted - self.leaving.keys())
+
+    def has_no_start(self, item: Waiting, now: datetime) -> None:
+        """Not even once all has ended whose end is known."""
+        self._no_start[item.pk] = now + AGAIN
+
+    def without_start(self, now: datetime) -> set[int]:
+        self._no_start = {pk: until for pk, until in self._no_start.items() if until > now}
+        return set(self._no_start)
 
     def starts(self) -> Iterator[Kept]:
         return (w for w in self.kept.values() if w.job is not None)

@@ -124,7 +124,7 @@ def reserve_starts(calendar: Calendar, now: datetime, may: May) -> None:
         item.pk
         for item in calendar.waiting.jobs.values()
         if item.queued_at <= since and item.total_share_bp >= least and item.pk not in having
-    }
+    } - calendar.without_start(now)
     if not found:
         return
     line = endings(calendar.mirror, now, rules.assumed_runtime_s)
@@ -144,7 +144,10 @@ def _may_start(calendar: Calendar, item: Waiting) -> bool:
 def _reserve(calendar: Calendar, item: Waiting, line: list[Ending], now: datetime) -> bool:
     with calendar.mirror.lifted([w.key for w in calendar.kept.values() if w.reservation is not None and w.is_of(item)]):
         found = earliest(calendar.mirror.fleet, item.request, line, _second(now), _QUIET)
-    if not isinstance(found, Start) or found.at_s <= _second(now):
+    if not isinstance(found, Start):
+        calendar.has_no_start(item, now)
+        return False
+    if found.at_s <= _second(now):
         return False
     start = datetime.fromtimestamp(found.at_s, UTC)
     rooms = calendar.rooms

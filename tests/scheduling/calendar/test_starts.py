@@ -16,6 +16,7 @@ from pool.scheduling.services import cancel_job, set_rules
 from tests import factories
 from tests.conftest import Actors
 from tests.scheduling.sharing.world import World, states
+from tests.scheduling.test_queues import sign_in
 
 pytestmark = pytest.mark.django_db
 HOUR = 3_600
@@ -45,6 +46,12 @@ def test_it_gets_the_start_at_which_the_last_of_its_cards_is_free(actors: Actors
     assert timedelta(0) <= window.starts_at - ends[0] <= timedelta(seconds=20)
     assert AuditEntry.objects.get(action="job.reserve_start").object_id == large.public_id
     assert large.events.filter(kind="start_reserved").exists()
+    page = sign_in(actors, "member_a").get(f"/jobs/{large.public_id}/").content.decode()
+    assert "at the latest: all that runs on its cards has a time limit" in page
+    assert "A start is reserved for it" in page
+    listed = sign_in(actors, "member_a").get(f"/queues/calendar/?week={window.starts_at:%Y-%m-%d}").content.decode()
+    assert f"/jobs/{large.public_id}/" in listed
+    assert large.public_id not in sign_in(actors, "member_b").get("/queues/calendar/").content.decode()
     world.scheduler.sweep()
     assert Window.objects.count() == 1
 
