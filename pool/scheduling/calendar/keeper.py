@@ -67,7 +67,10 @@ class Calendar:
     def keys_for(self, item: Waiting, now: datetime) -> tuple[int, ...]:
         """Windows (by their keys in the mirror) whose cards the job may use if it starts now."""
         second, bound = int(now.timestamp()), item.bound_s(now)
-        asks = visitor(item, self.predicted.get(item.pk) if bound is None else bound, self.leaving.get(item.pk))
+        bound = self.predicted.get(item.pk) if bound is None else bound
+        if bound is None and not item.preemptible:  # most who wait: a look at whose windows there are
+            return tuple(w.key for w in self.kept.values() if w.is_of(item))
+        asks = visitor(item, bound, self.leaving.get(item.pk))
         return tuple(w.key for w in self.kept.values() if may_enter(w.rule, asks, second, w.is_of(item)))
 
     def own(self, item: Waiting, now: datetime) -> tuple[int, ...]:
