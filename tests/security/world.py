@@ -81,7 +81,7 @@ def make_world(actors: Actors) -> World:
         ("queues", "public_id"): job.queue.public_id,
         ("projects", "public_id"): project.public_id,
         ("reservations", "public_id"): reservation.public_id,
-        ("calendar", "public_id"): reservation.public_id,
+        ("queues/calendar/<str:public_id>/cancel", "public_id"): reservation.public_id,
         ("nodes", "public_id"): card.node.public_id,
         ("devices", "public_id"): card.public_id,
         ("heatmap", "node"): card.node.public_id,
