@@ -98,7 +98,7 @@ class Scheduler:
         self.mirror.sync()
         self.sharing = Sharing(self.mirror, self.waiting)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
-        self.outlook = Keeper(self.sharing, self.rooms)
+        self.outlook = Keeper(self.sharing, self.rooms, self.clock)
         self.facts = Facts()
         self.facts.read_all()
         self.journal = self.mirror.journal = begin(self.mirror.fleet, self.epoch, self.clock())

@@ -51,8 +51,8 @@ def seen(job: Job, hours: list[float]) -> None:
 def test_the_start_is_when_what_runs_has_its_latest_end(actors: Actors) -> None:
     """Known ends: the range is that moment. The second waits for what ends next."""
     world = World(cards=2)
-    world.submit(actors.b, max_duration=7_200)
-    world.submit(actors.b, max_duration=10_800)
+    world.submit(actors.b, max_duration=7_200, preemptible=False)
+    world.submit(actors.b, max_duration=10_800, preemptible=False)
     world.settle()
     Job.objects.filter(tenant=actors.b).update(deadline_at=None)
     for job, hours in zip(Job.objects.order_by("pk"), (2, 3), strict=True):
@@ -137,6 +137,18 @@ def test_why_nobody_is_stopped_for_it(actors: Actors) -> None:
     told = page(actors, "member_a", waits)
     assert "nothing that runs may be stopped" not in told
     assert "No room can be made for it by stopping others" in told
+
+
+def test_whoever_room_is_made_for_is_told_so(actors: Actors) -> None:
+    world = World(cards=1)
+    world.submit(actors.b)
+    world.settle()
+    world.now += timedelta(minutes=10)
+    Queue.objects.filter(tenant=actors.a).update(quota_share_bp=10_000)
+    (waits,) = world.submit(actors.a)
+    look(world)
+    assert (of(waits).blocker, of(waits).basis) == ("room_made", "room_made")
+    assert "it starts as soon as what was stopped has ended" in page(actors, "member_a", waits)
 
 
 def test_queues_that_compete_take_turns_in_the_line(actors: Actors) -> None:

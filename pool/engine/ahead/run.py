@@ -26,6 +26,9 @@ NEVER: Final = float("inf")
 TRIES: Final = 8  # that are made before whoever drives may do something else
 
 
+Work = tuple[tuple[Hold, ...], "tuple[Counted, ...]"]
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """Something that a limit counts: its name, what this work adds, and the most that there may be (None: only
@@ -78,14 +81,26 @@ def look_ahead(
     """Yields the runs made so far after every few tries, so that whoever drives can stop in between; the last is
     the whole. ``used``: what limits have counted so far. The fleet is copied first."""
     start, found = copy_of(fleet), Run({each.key: [] for each in waiting})
-    for number in range(runs):
-        yield from _once(start, running, waiting, dict(used), number, most_events, found)
+    ends = np.array([each.ends for each in running], dtype=np.float64).reshape(len(running), -1)
     yield found
+    for number in range(runs):
+        first = _first(ends[:, number], most_events) if len(running) else []
+        yield from _once(start, running, first, waiting, dict(used), number, most_events, found)
+    yield found
+
+
+def _first(ends: Floats, most: int) -> list[tuple[float, int]]:
+    """The earliest ends, as many as a run may look at, and whose they are."""
+    known = np.flatnonzero(np.isfinite(ends))
+    if len(known) > most + 1:
+        known = known[np.argpartition(ends[known], most)[: most + 1]]
+    return [(float(ends[at]), int(at)) for at in known]
 
 
 def _once(
     start: Fleet,
     running: Sequence[Ends],
+    ends: list[tuple[float, int]],
     waiting: Sequence[Starts],
     used: dict[object, int],
     number: int,
@@ -93,9 +108,8 @@ def _once(
     found: Run,
 ) -> Iterator[Run]:
     fleet = copy_of(start)
-    ends = [(float(each.ends[number]), at) for at, each in enumerate(running) if np.isfinite(each.ends[number])]
     heapify(ends)
-    works: list[tuple[tuple[Hold, ...], tuple[Counted, ...]]] = [(each.holds, each.counted) for each in running]
+    begun_works: list[Work] = []
     line, at, tries, events = list(waiting), 0.0, 0, 0
     begun: dict[int, float] = {}
     while True:
@@ -107,9 +121,9 @@ def _once(
                 left.append(each)
             else:
                 begun[each.key] = at
-                works.append((placed, each.counted))
+                begun_works.append((placed, each.counted))
                 if np.isfinite(each.lasts[number]):
-                    heappush(ends, (at + float(each.lasts[number]), len(works) - 1))
+                    heappush(ends, (at + float(each.lasts[number]), len(running) + len(begun_works) - 1))
             tries += each.like not in refused or placed is not None
             if tries >= TRIES:
                 tries = 0
@@ -121,27 +135,22 @@ def _once(
         if events > most_events:
             found.horizon = min(found.horizon, at)
             break
-        at = _next(fleet, ends, works, used)
+        at = ends[0][0]
+        while ends and ends[0][0] <= at:
+            which = heappop(ends)[1]
+            ended = running[which] if which < len(running) else None
+            _end(fleet, (ended.holds, ended.counted) if ended else begun_works[which - len(running)], used)
         tries += 1
     for each in waiting:
         found.starts[each.key].append(begun.get(each.key, NEVER))
 
 
-def _next(
-    fleet: Fleet,
-    ends: list[tuple[float, int]],
-    works: Sequence[tuple[tuple[Hold, ...], tuple[Counted, ...]]],
-    used: dict[object, int],
-) -> float:
-    """The clock goes on to the next end, and everything that ends at that moment has ended."""
-    at = ends[0][0]
-    while ends and ends[0][0] <= at:
-        holds, counted = works[heappop(ends)[1]]
-        for hold in holds:
-            fleet.release(hold)
-        for each in counted:
-            used[each.name] = used.get(each.name, 0) - each.amount
-    return at
+def _end(fleet: Fleet, work: Work, used: dict[object, int]) -> None:
+    holds, counted = work
+    for hold in holds:
+        fleet.release(hold)
+    for each in counted:
+        used[each.name] = used.get(each.name, 0) - each.amount
 
 
 def _place(fleet: Fleet, each: Starts, used: dict[object, int], refused: set[object]) -> tuple[Hold, ...] | None:

@@ -20,8 +20,8 @@ class OutlookRow(serializers.Serializer[Any]):
     )
     no_room_queue = serializers.CharField(help_text="whose entitlement or limit that is, where yours to know")
     basis = serializers.CharField(
-        help_text="history; or why there is no estimate: held, not_yet, unknown (what it waits for is not known to"
-        " end), beyond (later than horizon)"
+        help_text="history; or why there is none: held, room_made (soon), not_yet, unknown (what it waits for is not"
+        " known to end), beyond (later than horizon)"
     )
     early = serializers.DateTimeField(allow_null=True, help_text="nine of ten times not before")
     middle = serializers.DateTimeField(allow_null=True)

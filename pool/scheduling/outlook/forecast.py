@@ -12,15 +12,15 @@ from console.common.bulk import read_datetime, read_duration
 from pool.engine.ahead import Counted, Ends, Run, Spans, Starts, look_ahead
 from pool.engine.ahead.spans import Floats
 from pool.engine.copying import copy_of
-from pool.engine.types import Hold
 from pool.scheduling.limits import Limit, Usage, limits_of, wanted_of
-from pool.scheduling.mirror import FleetMirror
+from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.outlook.history import groups_of
 from pool.scheduling.waiting import Waiting, WaitingList
 
 RUNS = 29  # p10 and p90 are the third from either end
 MOST_LINE = 48  # of those who wait: the first ones
 MOST_EVENTS = 400  # ends in a run
+PART = 64  # jobs that are read before whoever drives may do something else
 STOPPING_S = 30.0  # what was told to stop holds its place so long at most: its grace is seconds
 
 
@@ -65,17 +65,23 @@ class Forecast:
         self.jobs = [item for item in line if item.pk not in kept][:MOST_LINE]
         self._waiting, self._usage = waiting, usage
         # at one moment: what is worked on later must not be of two
-        self._fleet, self._running = copy_of(mirror.fleet), _running(mirror)
+        self._fleet, self._held = copy_of(mirror.fleet), [tuple(rows.values()) for rows in mirror.held.values()]
         self._found = Run()
 
     def steps(self) -> Iterator[None]:
-        facts = _facts()
-        running = []
-        for number, (job, (queue, tenant, holds)) in enumerate(self._running.items()):
-            running.append(self._ends(job, queue, tenant, tuple(holds), facts))
-            if number % 64 == 63:
+        jobs: dict[int, list[Held]] = {}
+        for number, rows in enumerate(self._held):
+            for row in rows:
+                jobs.setdefault(row.job_id, []).append(row)
+            if number % PART == 0:
                 yield
-        waiting = [self._starts(item, facts) for item in self.jobs]
+        running = []
+        for some in _parts(list(jobs), PART):
+            facts = _facts(some)
+            running += [self._ends(jobs[job], facts.get(job)) for job in some]
+            yield
+        facts = _facts([item.pk for item in self.jobs])
+        waiting = [self._starts(item, facts.get(item.pk)) for item in self.jobs]
         yield
         for found in look_ahead(self._fleet, running, waiting, self._used(), RUNS, MOST_EVENTS):
             self._found = found
@@ -92,8 +98,8 @@ class Forecast:
         told = None if horizon == float("inf") else horizon
         return {job: Estimate(*range_of(starts), told) for job, starts in self._found.starts.items() if starts}
 
-    def _ends(self, job: int, queue: int, tenant: int, holds: tuple[Hold, ...], facts: "dict[int, _Facts]") -> Ends:
-        known = facts.get(job)
+    def _ends(self, rows: list[Held], known: "_Facts | None") -> Ends:
+        queue, tenant, holds = rows[0].queue_id, rows[0].tenant_id, tuple(row.hold for row in rows)
         share = sum(hold.share_bp for hold in holds)
         counted = tuple(
             Counted(name, amount)
@@ -112,9 +118,8 @@ class Forecast:
         self._counts["bounded" if bound < np.inf else "seen" if np.isfinite(left).any() else "unseen"] += 1
         return Ends(holds, np.minimum(left, bound), counted)
 
-    def _starts(self, item: Waiting, facts: "dict[int, _Facts]") -> Starts:
+    def _starts(self, item: Waiting, known: "_Facts | None") -> Starts:
         lasts = self._lasting(item.queue_id, item.tenant_id, item.total_share_bp, 0.0)
-        known = facts.get(item.pk)
         if known is not None and known.most is not None:
             lasts = np.minimum(lasts, known.most.total_seconds())
         limits = limits_of(self._waiting.queues[item.queue_id], self._usage)
@@ -153,13 +158,8 @@ def _counted(limit: Limit, item: Waiting) -> Counted:
     return Counted((limit.scope, owner, limit.kind), wanted_of(limit, item.total_share_bp), limit.limit)
 
 
-def _running(mirror: FleetMirror) -> dict[int, tuple[int, int, list[Hold]]]:
-    """Job -> its queue, tenant and holds."""
-    found: dict[int, tuple[int, int, list[Hold]]] = {}
-    for rows in mirror.held.values():
-        for row in rows.values():
-            found.setdefault(row.job_id, (row.queue_id, row.tenant_id, []))[2].append(row.hold)
-    return found
+def _parts(keys: list[int], size: int) -> Iterator[list[int]]:
+    return (keys[start : start + size] for start in range(0, len(keys), size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +171,23 @@ class _Facts:
     stopping: bool
 
 
-def _facts() -> dict[int, _Facts]:
-    """Of all jobs that are not over. One query."""
-    found: dict[int, _Facts] = {}
-    for job, state, placed, deadline, most, share in sql.fetch(_OPEN):
-        found[job] = _Facts(
+def _facts(jobs: list[int]) -> dict[int, _Facts]:
+    """One query."""
+    here, keys = sql.among("j.id", jobs)
+    return {
+        job: _Facts(
             placed_at=read_datetime(placed),
             ends_by=read_datetime(deadline) if deadline else None,
             most=read_duration(most),
             share_bp=share,
             stopping=state == "stopping",
         )
-    return found
+        for job, state, placed, deadline, most, share in sql.fetch(_JOBS.format(here=here), *keys)
+    }
 
 
-_OPEN = (
+_JOBS = (
     "SELECT j.id, j.state, COALESCE(a.placed_at, j.queued_at), j.deadline_at, j.max_duration, j.total_share_bp"
     " FROM scheduling_job j LEFT JOIN scheduling_attempt a ON a.job_id = j.id AND a.number = j.attempt_count"
-    " WHERE j.state IN ('queued', 'starting', 'running', 'stopping')"
+    " WHERE {here}"
 )

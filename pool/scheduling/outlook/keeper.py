@@ -12,6 +12,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from console.common.clock import Clock
 from pool.engine.ahead import Spans
 from pool.scheduling.limits import Usage, first_biting, limits_of
 from pool.scheduling.models import Queue
@@ -26,20 +27,20 @@ from pool.scheduling.waiting import Waiting
 
 BUDGET_S = 0.06  # of a sweep
 AGAIN_S = 10.0  # between the end of one look ahead and the next
-PLACES_S = 2.0  # between two tellings of places
+PLACES_S = 5.0  # between two tellings of places
 HISTORY_S = 300.0
 SLICE_S = 0.003  # after which whoever was heard meanwhile goes first
-MOST_TOLD = 2_000  # jobs
+MOST_TOLD = 500  # jobs
 
 
 class Keeper:
     """One thread owns it, beside a mirror."""
 
-    def __init__(self, sharing: Sharing, rooms: RoomMaker) -> None:
+    def __init__(self, sharing: Sharing, rooms: RoomMaker, clock: Clock) -> None:
+        self.clock = clock
         self.sharing, self.mirror, self.waiting, self.rooms = sharing, sharing.mirror, sharing.waiting, rooms
         self._spans: Spans | None = None
         self._read_at = self._told_at = self._looked_at = float("-inf")
-        self._forecast: Forecast | None = None
         self._steps: Iterator[None] | None = None
         self._estimates: dict[int, Estimate] = {}
         self._made_at = 0.0  # of the estimates
@@ -61,16 +62,23 @@ class Keeper:
             self._tell(now, usage())
             between()
         if self._steps is None and clock - self._looked_at >= AGAIN_S:
-            self._begin(now, usage())
-            between()
+            self._steps = self._look(now, usage)
         self._go_on(now, usage, between)
 
-    def _begin(self, now: datetime, usage: Usage) -> None:
+    def _look(self, now: datetime, usage: Callable[[], Usage]) -> Iterator[None]:
+        """One look ahead, a little at a time."""
         if self._spans is None or time.monotonic() - self._read_at >= HISTORY_S:
-            self._spans, self._read_at = read_spans(now), time.monotonic()
+            for found in read_spans(now):
+                self._spans = found or self._spans
+                yield
+            self._read_at = time.monotonic()
         _rule, line = line_up(self.sharing, self.waiting)
-        self._forecast = Forecast(self.mirror, self.waiting, line, usage, self._spans, now, self.rooms.pledges)
-        self._steps = self._forecast.steps()
+        yield
+        spans = self._spans or Spans(())
+        forecast = Forecast(self.mirror, self.waiting, line, usage(), spans, self.clock(), self.rooms.pledges)
+        yield from forecast.steps()
+        self._estimates, self._basis = forecast.estimates(), forecast.basis
+        self._made_at = seconds(forecast.now)
 
     def _go_on(self, now: datetime, usage: Callable[[], Usage], between: Callable[[], None]) -> None:
         until = time.perf_counter() + BUDGET_S
@@ -83,10 +91,7 @@ class Keeper:
             between()
 
     def _finish(self, now: datetime, usage: Usage) -> None:
-        if self._forecast is not None:
-            self._estimates, self._basis = self._forecast.estimates(), self._forecast.basis
-            self._made_at = seconds(self._forecast.now)
-        self._forecast = self._steps = None
+        self._steps = None
         self._looked_at = time.monotonic()
         self._tell(now, usage)
 
@@ -132,6 +137,8 @@ class Keeper:
     def _estimate(self, item: Waiting) -> dict[str, Any]:
         if self._is_held(item):
             return {"basis": "held"}
+        if item.pk in self.rooms.pledges:
+            return {"basis": "room_made"}
         found = self._estimates.get(item.pk)
         if found is None:
             return {"basis": "not_yet"}

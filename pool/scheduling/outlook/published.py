@@ -22,9 +22,9 @@ class Outlook:
     the first of them. `rule`: plain or fair. `blocker`: queue_held, room_made, limit, capacity, "" while nobody
     looked. `no_room`: why nobody is stopped for it (engine: NoPlan), and whose queue's entitlement or limit that
     is. `early`, `middle`, `late`: p10, p50 and p90 of the start; None: not within what was looked at (`horizon`).
-    `basis`: history, or why there is no estimate: held, not_yet (nobody looked so far down the line), unknown (what it
-    waits for is not known to end), beyond (later than `horizon`). `bounded`, `seen`, `unseen`: running work with a
-    known latest end, with a history of its like, and with neither; `groups`: of that history (history.py).
+    `basis`: history, or why there is none: held, room_made (soon), not_yet (nobody looked so far down the line),
+    unknown (what it waits for is not known to end), beyond (later than `horizon`). `bounded`, `seen`, `unseen`: running
+    work with a known latest end, with a history of its like, and with neither; `groups`: of that history (history.py).
     """
 
     at: float

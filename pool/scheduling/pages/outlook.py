@@ -74,7 +74,7 @@ def _text(told: Told) -> str:
         return ""
     if told.basis == "beyond" and told.horizon is not None:
         return _("No estimate: it would start later than was looked ahead.")
-    return str(NO_ESTIMATE.get(told.basis, NO_ESTIMATE["unknown"]))
+    return str(NO_ESTIMATE.get(told.basis, ""))
 
 
 def _no_room(told: Told) -> str:
