@@ -7,18 +7,18 @@ from copy import copy
 from pool.engine.changelog import ChangeLog
 from pool.engine.fleet import Fleet
 from pool.engine.labelled import Labelled
-from pool.engine.state import State
 
 
 def copy_of(fleet: Fleet) -> Fleet:
-    """What is held and released in the copy leaves the fleet as it is; nodes must not be changed in it."""
+    """What is held and released in either leaves the other as it is; nodes must not be changed in the copy."""
     fleet.settle()
     other = copy(fleet)
-    other.state = State(fleet.state.device.copy(), fleet.state.node.copy())
+    other.state = fleet.state.copy()
+    other.nodes = list(fleet.nodes)
     other.labelled = Labelled()
     other.labelled.restore(*fleet.labelled.lines())
     other.trust = dict(fleet.trust)
-    other.log = ChangeLog()
+    other.log = ChangeLog(len(fleet.nodes))
     other.vectors, other.kept_vectors = {}, {}
-    other.reasons = (-1, {})
+    other.reasons = {}
     return other

@@ -93,4 +93,6 @@ def _rounded(seconds: float | None, now: datetime, up: bool) -> datetime | None:
     at = max(_moment(seconds), now)
     step = next(step for away, step in STEPS if at - now <= away)
     past = (at - _EPOCH) % step
-    return at if not past else at - past + (step if up else timedelta(0))
+    if not past:
+        return at
+    return at - past + step if up else max(at - past, now)
