@@ -29,6 +29,7 @@ from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limi
 from pool.scheduling.mirror import FleetMirror, Held, hold_of
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Queue
+from pool.scheduling.outlook.keeper import Keeper
 from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.ledger import begin, write_down
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
@@ -99,6 +100,7 @@ class Scheduler:
         self.explain()
         between()
         self.teller.tell(self.sharing, now)
+        self.outlook.work(now, self._usage, between)
 
     def resync(self) -> None:
         """Read the whole fleet and the typical mix anew: repairs whatever drifted, for whatever reason."""
@@ -107,6 +109,7 @@ class Scheduler:
         self.sharing = Sharing(self.mirror, self.waiting)
         self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
+        self.outlook = Keeper(self.sharing, self.rooms, self.clock)
         self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
         self.facts.read_all()
