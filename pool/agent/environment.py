@@ -27,7 +27,7 @@ OPEN_PREFIX: Final = "WEIR_SIM_"  # what steers a simulated run is the user's to
 
 def compose(work: Mapping[str, Any], parts: Sequence[Slice], visible: Sequence[str], home: str) -> dict[str, str]:
     """Everything for one replica. `visible` names its devices in the order of `parts`."""
-    env = {**BASE, "HOME": home, **allowed(work["environment"])}
+    env = {**BASE, "HOME": home, **allowed(work["environment"]), "WEIR_CHECKPOINT_FILE": checkpoint_file(home)}
     env.update(_job(work))
     env.update(_gang(work))
     env.update(_devices(parts, visible))
@@ -56,6 +56,11 @@ def _job(work: Mapping[str, Any]) -> dict[str, str]:
         "WEIR_ROLE": str(work.get("role", "")),
         "WEIR_ROLE_RANK": str(work.get("role_rank", 0)),
     }
+
+
+def checkpoint_file(home: str) -> str:
+    """The file that a replica writes or touches each time its state has been saved."""
+    return f"{home}/.checkpoint"
 
 
 def _gang(work: Mapping[str, Any]) -> dict[str, str]:

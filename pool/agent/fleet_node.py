@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pool.agent import boottime, protocol
 from pool.agent.driver import slices
-from pool.agent.host import Answer
+from pool.agent.host import Answer, Save
 from pool.agent.protocol import State
 from pool.agent.simulated import SimulatedDriver
 
@@ -22,6 +22,9 @@ class Timer:
     state: State
     ended: asyncio.TimerHandle | None = None
     started_us: int | None = None
+    saves_us: int = 0  # it saves its state every so long; 0: by itself never
+    saved_us: int | None = None
+    noted_us: int | None = None  # the checkpoint that the server knows
     ended_us: int | None = None
     exit_code: int | None = None
     cause: str = "exit"
@@ -68,7 +71,7 @@ class FleetNode:
         asyncio.get_running_loop().call_later(START_S, self._begin, replica, environment)
         return True, ""
 
-    async def stop(self, replica: str, grace_s: float, reason: str) -> Answer:
+    async def stop(self, replica: str, grace_s: float, reason: str, save: Save | None = None) -> Answer:
         timer = self.known.get(replica)
         if timer is None:
             if replica not in self.ended:
@@ -76,6 +79,8 @@ class FleetNode:
                 self._end(replica, None, "stop", "stopped before it started")
             return True, "was not running"
         if timer.state in (State.STARTING, State.RUNNING):
+            if save is not None and timer.state is State.RUNNING:
+                timer.saved_us = boottime.now_us()
             timer.state = State.STOPPING
             if timer.ended:
                 timer.ended.cancel()
@@ -90,6 +95,7 @@ class FleetNode:
             if timer.started_us is not None and not timer.noted:
                 found.append({"type": "started", "replica": name, "age_us": now - timer.started_us})
             if timer.ended_us is not None and "exited" not in timer.noted:
+                found += self._checkpoint(name, timer, now)
                 found.append(
                     {
                         "type": "exited",
@@ -112,6 +118,14 @@ class FleetNode:
             self.ended[replica] = None
             if len(self.ended) > KEEP_ENDED:
                 del self.ended[next(iter(self.ended))]
+
+    def checkpoints(self) -> Sequence[dict[str, Any]]:
+        now = boottime.now_us()
+        return [event for name, timer in self.known.items() for event in self._checkpoint(name, timer, now)]
+
+    def saved(self, replica: str, number: int) -> None:
+        if timer := self.known.get(replica):
+            timer.noted_us = number
 
     def output(self) -> Sequence[bytes]:
         frames = []
@@ -137,11 +151,22 @@ class FleetNode:
 
     # -- inside
 
+    @staticmethod
+    def _checkpoint(replica: str, timer: Timer, now: int) -> list[dict[str, Any]]:
+        if timer.started_us is not None and timer.saves_us and timer.state is State.RUNNING:
+            last = timer.started_us + (now - timer.started_us) // timer.saves_us * timer.saves_us
+            if last > timer.started_us:
+                timer.saved_us = last
+        if timer.saved_us is None or timer.saved_us == timer.noted_us:
+            return []
+        return [{"type": "checkpoint", "replica": replica, "age_us": now - timer.saved_us, "number": timer.saved_us}]
+
     def _begin(self, replica: str, environment: Mapping[str, str]) -> None:
         timer = self.known.get(replica)
         if timer is None or timer.state is not State.STARTING:
             return
         timer.state, timer.started_us = State.RUNNING, boottime.now_us()
+        timer.saves_us = saves_of(environment)
         seconds, code = duration_of(environment), exit_of(environment)
         timer.text += f"simulated replica on {self.facts['name']}: {seconds:g} s\n".encode()
         loop = asyncio.get_running_loop()
@@ -167,6 +192,14 @@ def duration_of(environment: Mapping[str, str]) -> float:
     except (KeyError, ValueError):
         digest = hashlib.sha256(environment.get("WEIR_JOB", "").encode()).digest()
         return 120.0 + 480.0 * digest[1] / 255
+
+
+def saves_of(environment: Mapping[str, str]) -> int:
+    """WEIR_SIM_CHECKPOINT_S, how often it saves its state, in microseconds; 0: only when it is asked to."""
+    try:
+        return int(max(0.0, float(environment["WEIR_SIM_CHECKPOINT_S"])) * 1e6)
+    except (KeyError, ValueError, OverflowError):
+        return 0
 
 
 def exit_of(environment: Mapping[str, str]) -> int:

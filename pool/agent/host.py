@@ -1,9 +1,18 @@
 """The port between a connection and what it speaks for: a machine with processes, or a node of a simulated fleet."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 Answer = tuple[bool, str]  # whether a command was carried out (or had been), and what to tell the server
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """The signal (of messages.SIGNALS) that asks work to save its state before it ends, and how long it may take."""
+
+    signal: str
+    seconds: float
 
 
 class Host(Protocol):
@@ -25,8 +34,8 @@ class Host(Protocol):
         """Idempotent: the same replica twice is one process; one that was stopped or ended never starts."""
         ...
 
-    async def stop(self, replica: str, grace_s: float, reason: str) -> Answer:
-        """Idempotent; of a replica that never started it prevents the start."""
+    async def stop(self, replica: str, grace_s: float, reason: str, save: Save | None = None) -> Answer:
+        """Idempotent; of a replica that never started it prevents the start. `save`: asked for first."""
         ...
 
     def events(self) -> Sequence[dict[str, Any]]:
@@ -34,6 +43,14 @@ class Host(Protocol):
         ...
 
     def noted(self, replica: str, event: str) -> None: ...
+
+    def checkpoints(self) -> Sequence[dict[str, Any]]:
+        """`checkpoint` messages: the last one of each replica, unless the server has noted it."""
+        ...
+
+    def saved(self, replica: str, number: int) -> None:
+        """The server has stored that checkpoint."""
+        ...
 
     def output(self) -> Sequence[bytes]:
         """Some log frames that may be sent now; empty when there are none or enough are on their way."""

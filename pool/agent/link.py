@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pool.agent import boottime, messages, protocol
-from pool.agent.host import Answer, Host
+from pool.agent.host import Answer, Host, Save
 from pool.agent.protocol import Kind, ProtocolError
 
 log = logging.getLogger("weir.agent")
@@ -167,8 +167,7 @@ class Link:
                 if sent is not None:
                     self._renew(sent)
             case "noted":
-                self._sent.pop((message["replica"], message["event"]), None)
-                self.host.noted(message["replica"], message["event"])
+                self._noted(message["replica"], message["event"], message.get("number"))
             case "logged":
                 self.host.logged(message["replica"], message["stream"], message["offset"])
                 self._wake.set()
@@ -178,6 +177,13 @@ class Link:
                 self._later(self._stop(message, writer))
             case other:
                 raise ProtocolError(f"{other} in the middle of a connection")
+
+    def _noted(self, replica: str, event: str, number: int | None) -> None:
+        self._sent.pop((replica, event), None)
+        if event == "checkpoint":
+            self.host.saved(replica, number or 0)
+        else:
+            self.host.noted(replica, event)
 
     def _later(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -191,7 +197,9 @@ class Link:
         self._answer(message["command"], answer, writer)
 
     async def _stop(self, message: dict[str, Any], writer: asyncio.StreamWriter) -> None:
-        stop = self.host.stop(message["replica"], float(message["grace_s"]), message["reason"])
+        signal, seconds = message.get("signal"), message.get("signal_s")
+        save = Save(signal, float(seconds)) if signal and seconds else None
+        stop = self.host.stop(message["replica"], float(message["grace_s"]), message["reason"], save)
         answer = await asyncio.shield(stop)
         if message["command"]:
             self._answer(message["command"], answer, writer)
@@ -215,6 +223,7 @@ class Link:
             self._reports[seq] = boottime.now_us()
             self._reports.pop(seq - 100, None)
             writer.write(protocol.pack_report(seq, self.host.telemetry(), self.host.replicas()))
+            writer.writelines([protocol.control(event) for event in self.host.checkpoints()])
             self._wake.set()  # repeats what was not noted
 
     async def _send_news(self, writer: asyncio.StreamWriter) -> None:

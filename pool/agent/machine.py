@@ -6,8 +6,8 @@ from typing import Any
 
 from pool.agent import boottime
 from pool.agent.driver import Driver, slices
-from pool.agent.environment import compose
-from pool.agent.host import Answer
+from pool.agent.environment import checkpoint_file, compose
+from pool.agent.host import Answer, Save
 from pool.agent.protocol import State
 from pool.agent.replica import Replica
 from pool.agent.store import Store
@@ -65,14 +65,14 @@ class Machine:
             self._use_devices(found)
         return True, ""
 
-    async def stop(self, replica: str, grace_s: float, reason: str) -> Answer:
+    async def stop(self, replica: str, grace_s: float, reason: str, save: Save | None = None) -> Answer:
         found = self.known.get(replica)
         if found is None:
             if not self.store.has_ended(replica):
                 self._ended_unborn(replica, {}, "stop", "stopped before it started")
             return True, "was not running"
         async with found.lock:
-            await found.stop(grace_s, reason)
+            await found.stop(grace_s, reason, save)
         return True, ""
 
     def events(self) -> Sequence[dict[str, Any]]:
@@ -82,6 +82,13 @@ class Machine:
         if found := self.known.get(replica):
             found.noted.add(event)
             self._forget_if_done(found)
+
+    def checkpoints(self) -> Sequence[dict[str, Any]]:
+        return [event for replica in self.known.values() for event in replica.checkpoint()]
+
+    def saved(self, replica: str, number: int) -> None:
+        if found := self.known.get(replica):
+            found.saved = number
 
     def output(self) -> Sequence[bytes]:
         frames: list[bytes] = []
@@ -140,6 +147,7 @@ class Machine:
             "cwd": home,
             "grace_s": work["grace_s"],
             "lease": str(self.store.lease_path),
+            "checkpoint": checkpoint_file(home),
         }
 
     def _ended_unborn(self, replica: str, work: dict[str, Any], cause: str, detail: str) -> None:

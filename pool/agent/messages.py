@@ -1,8 +1,10 @@
 """Every control message and its fields. What is not listed is ignored, what is listed is checked.
 
-From an agent: `hello` (token to join, or credential), `ack` of a command, `started`, `exited`.
-From the gateway: `welcome`, `refused` (the connection ends), `start`, `stop`, `lease` (the answer to a report),
-`noted` (a started or exited is stored: do not send it again), `logged` (output is stored up to `offset`).
+From an agent: `hello` (token to join, or credential), `ack` of a command, `started`, `exited`, and `checkpoint` (a
+replica has saved its state; `number` names that checkpoint on its node).
+From the gateway: `welcome`, `refused` (the connection ends), `start`, `stop` (with a `signal` to save upon, and the
+seconds for it, before it ends), `lease` (the answer to a report), `noted` (a started, exited or the checkpoint of that
+number is stored: do not send it again), `logged` (output is stored up to `offset`).
 """
 
 from collections.abc import Callable
@@ -53,6 +55,7 @@ def _objects(value: Any) -> bool:
 ID: Final = _text(64)
 # why a replica ended: by itself, by a stop, by its lease, never started, or nothing on disk tells
 CAUSES: Final = ("exit", "stop", "lease", "start_failed", "lost")
+SIGNALS: Final = ("USR1", "USR2", "HUP", "INT", "TERM")  # upon which a job may be asked to save
 
 FROM_AGENT: Final[dict[str, dict[str, Check]]] = {
     "hello": {
@@ -74,6 +77,7 @@ FROM_AGENT: Final[dict[str, dict[str, Check]]] = {
         "detail": _text(200),
         "cause": _one_of(*CAUSES),
     },
+    "checkpoint": {"replica": ID, "age_us": _whole(0), "number": _whole(0)},
 }
 FROM_GATEWAY: Final[dict[str, dict[str, Check]]] = {
     "welcome": {
@@ -85,9 +89,16 @@ FROM_GATEWAY: Final[dict[str, dict[str, Check]]] = {
     },
     "refused": {"code": _text(40), "message": _text(500)},
     "start": {"command": ID, "replica": ID, "work": _object},
-    "stop": {"command": _maybe(ID), "replica": ID, "grace_s": _number(0, 3_600), "reason": _text(80)},
+    "stop": {
+        "command": _maybe(ID),
+        "replica": ID,
+        "grace_s": _number(0, 3_600),
+        "reason": _text(80),
+        "signal": _maybe(_one_of(*SIGNALS)),
+        "signal_s": _maybe(_number(0, 3_600)),
+    },
     "lease": {"seq": _whole(0)},
-    "noted": {"replica": ID, "event": _one_of("started", "exited")},
+    "noted": {"replica": ID, "event": _one_of("started", "exited", "checkpoint"), "number": _maybe(_whole(0))},
     "logged": {"replica": ID, "stream": _one_of("stdout", "stderr"), "offset": _whole(0)},
 }
 NODE: Final[dict[str, Check]] = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pool.agent import boottime, capped, processes, protocol, records, shim
+from pool.agent.host import Save
 from pool.agent.protocol import State
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -28,6 +29,7 @@ class Replica:
         self.state = State.STARTING
         self.exit: dict[str, Any] | None = None
         self.noted: set[str] = set()
+        self.saved = 0  # number of the checkpoint that the server knows
         stored = records.read(folder / "sent.json") or {}
         self.stored = {name: int(stored.get(name, 0)) for name in shim.STREAMS}
         self.sent = dict(self.stored)
@@ -77,11 +79,13 @@ class Replica:
     def was_launched(self) -> bool:
         return (self.folder / "started.json").exists() or (self.folder / "exit.json").exists()
 
-    async def stop(self, grace_s: float, reason: str) -> None:
+    async def stop(self, grace_s: float, reason: str, save: Save | None = None) -> None:
         if self.state is State.EXITED or self._writer is None:
             return
         self.state = State.STOPPING
-        order = {"do": "stop", "grace_s": grace_s, "reason": reason}
+        order: dict[str, Any] = {"do": "stop", "grace_s": grace_s, "reason": reason}
+        if save is not None:
+            order |= {"signal": save.signal, "signal_s": save.seconds}
         with contextlib.suppress(OSError):
             self._writer.write(json.dumps(order).encode() + b"\n")
             await self._writer.drain()
@@ -100,6 +104,7 @@ class Replica:
         if started and "exited" not in self.noted:
             found.append({"type": "started", "replica": self.ident, "age_us": self._age(started)})
         if self.exit is not None and "exited" not in self.noted:
+            found += self.checkpoint()  # what was saved last is told before the end
             found.append(
                 {
                     "type": "exited",
@@ -111,6 +116,14 @@ class Replica:
                 }
             )
         return found
+
+    def checkpoint(self) -> list[dict[str, Any]]:
+        """Of the last checkpoint, if the server does not know it."""
+        record = records.read(self.folder / "checkpoint.json")
+        age = self._age(record) if record else None
+        if record is None or age is None or record["at_us"] == self.saved:
+            return []
+        return [{"type": "checkpoint", "replica": self.ident, "age_us": age, "number": int(record["at_us"])}]
 
     def output(self) -> list[bytes]:
         """Log frames up to the window; moves `sent`."""

@@ -4,11 +4,14 @@ It outlives the agent, so that work does, and leaves on disk what the next agent
 
     spec.json      written by the agent: argv, env, cwd, grace_s, lease (path of the node's lease file)
     started.json   pid of the command, of the shim, boot id, microseconds since boot
+    checkpoint.json  microseconds since boot when the command last wrote or touched its checkpoint file
     exit.json      exit code, cause, detail, microseconds since boot of the end
     control        unix socket: tells an agent of output and of the end, and takes a stop
     out/           what the command wrote (capped.py)
 
-It ends the whole tree of processes, not only the command: TERM, grace, KILL. When the lease file is not
+It ends the whole tree of processes, not only the command: TERM, grace, KILL. Told so, it first signals the command's
+process group to save its state, and goes on when the checkpoint file was written or the time for it is over: what
+ends meanwhile was stopped, not finished. When the lease file is not
 renewed it does so by itself: without a control plane nobody may go on holding a device.
 Standard library only: one shim is one small interpreter.
 """
@@ -28,6 +31,7 @@ from typing import Any
 from pool.agent import boottime, capped, processes, records
 
 TICK_S = 0.5
+SAVING_TICK_S = 0.05
 LEASE_GRACE_S = 2.0  # after the lease the server may give the device away: be quick
 OUTPUT_NEWS_S = 0.1  # a line at a time would be a row at a time
 READ = 1 << 16
@@ -45,6 +49,8 @@ class Shim:
         self.code: int | None = None  # of the command, once it has ended
         self.cause, self.detail = "exit", ""
         self.kill_at: int | None = None
+        self.saving: tuple[int, float] | None = None  # until when it may save, and the grace of the stop after that
+        self.written: tuple[int, ...] | None = None  # the checkpoint file as it was last seen
         self.lease_until: int | None = None
         self.clients: set[socket.socket] = set()
         self.logs = {name: capped.Writer(folder / "out", name) for name in STREAMS}
@@ -82,6 +88,7 @@ class Shim:
             for key, _ in self.poll.select(self._timeout()):
                 self._on_ready(key)
             alive = self._reap()
+            self._check_checkpoint()
             self._check_lease()
             self._check_deadline()
             self._tell_output()
@@ -91,10 +98,11 @@ class Shim:
         if any(self.logs[name].end != self.told.get(name, 0) for name in STREAMS) and self.clients:
             return OUTPUT_NEWS_S
         if self.kill_at is None:
-            return TICK_S
+            return TICK_S if self.saving is None else SAVING_TICK_S
         return max(0.0, min(TICK_S, (self.kill_at - boottime.now_us()) / 1e6))
 
     def _finish(self) -> None:
+        self._check_checkpoint()  # what it wrote in its last moment
         for name in STREAMS:
             self._drain(name)
             self.logs[name].close()
@@ -140,9 +148,34 @@ class Shim:
         if self.kill_at is None:
             self.cause, self.detail = cause, detail
             processes.signal_all(processes.descendants(os.getpid()), signal.SIGTERM)
+        self.saving = None
         grace = float(self.spec.get("grace_s", 10)) if grace_s is None else grace_s
         at = boottime.now_us() + int(grace * 1e6)
         self.kill_at = at if self.kill_at is None else min(self.kill_at, at)
+
+    def _save(self, number: int, seconds: float, grace_s: float, reason: str) -> None:
+        """Asks the command's group to save. Asked again while it saves, nothing changes."""
+        if self.code is not None or self.saving is not None or self.kill_at is not None:
+            return
+        self.cause, self.detail = "stop", reason
+        self.saving = boottime.now_us() + int(seconds * 1e6), grace_s
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def _check_checkpoint(self) -> None:
+        path = self.spec.get("checkpoint")
+        try:
+            seen = os.stat(path) if path else None
+        except OSError:
+            seen = None
+        if seen is not None and self.written != (seen.st_mtime_ns, seen.st_size, seen.st_ino):
+            self.written = seen.st_mtime_ns, seen.st_size, seen.st_ino
+            with contextlib.suppress(OSError):  # a full disk: the checkpoint is not known, the work goes on
+                records.write(self.folder / "checkpoint.json", {"boot_id": self.boot, "at_us": boottime.now_us()})
+            if self.saving is not None:
+                self.saving = 0, self.saving[1]
+        if self.saving is not None and boottime.now_us() >= self.saving[0]:
+            self._stop(self.cause, self.detail, self.saving[1])
 
     def _check_deadline(self) -> None:
         if self.kill_at is not None and boottime.now_us() >= self.kill_at:
@@ -235,8 +268,14 @@ class Shim:
                 self._obey(json.loads(line))
 
     def _obey(self, order: dict[str, Any]) -> None:
-        if order.get("do") == "stop":
-            self._stop("stop", str(order.get("reason", ""))[:200], float(order.get("grace_s", 10)))
+        if order.get("do") != "stop":
+            return
+        reason, grace_s = str(order.get("reason", ""))[:200], float(order.get("grace_s", 10))
+        number = getattr(signal, f"SIG{order['signal']}", None) if order.get("signal") else None
+        if number is None:
+            self._stop("stop", reason, grace_s)
+        else:
+            self._save(number, float(order.get("signal_s", 0)), grace_s, reason)
 
     def _tell(self, event: dict[str, Any]) -> None:
         line = json.dumps(event).encode() + b"\n"

@@ -40,6 +40,19 @@ class Agent(models.Model):
         return f"agent of {self.node_id}"
 
 
+class Checkpoint(models.Model):
+    """When a replica last saved its state, by the server's clock. A replica that never told so has no row."""
+
+    replica = models.OneToOneField(
+        "scheduling.Replica", on_delete=models.CASCADE, primary_key=True, related_name="checkpoint"
+    )
+    at = models.DateTimeField()
+    told_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.replica_id} saved at {self.at}"
+
+
 class LogChunk(models.Model):
     """A piece of a replica's output. Sent again after a cut, stored once: (replica, stream, offset) is unique."""
 

@@ -36,6 +36,7 @@ class StopReason(TextChoices):
     REQUEUE = "requeue", _("Requeued by request")
     GANG = "gang", _("A member of the gang ended")
     PREEMPT = "preempt", _("Preempted")
+    MOVE = "move", _("Moved")
 
 
 JOB_FINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 
 from console.common import clock
+from pool.scheduling.services.ledger import prune_ledger
 from pool.scheduling.services.pruning import prune_commands, prune_samples
 
 KEEP_COMMANDS, KEEP_SAMPLES = timedelta(days=1), timedelta(days=35)
@@ -15,9 +17,10 @@ BATCHES = 200  # a run: well within the time limit of a task; the next one goes 
 def prune() -> None:
     """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
 
-    And what queues held at moments of more than five weeks ago.
+    And what queues held at moments of more than five weeks ago, and what decisions were made on that are older than
+    the setting says.
     """
-    now = clock.now()
+    now, days = clock.now(), timedelta(days=settings.WEIR_LEDGER_DAYS)
     for _ in range(BATCHES):
-        if not prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES):
+        if not prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES) + prune_ledger(now - days):
             break

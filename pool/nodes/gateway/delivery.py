@@ -84,4 +84,5 @@ def message_of(command: NodeCommand) -> dict[str, object]:
     base = {"type": command.kind, "command": command.public_id, "replica": payload["replica"]}
     if command.kind == NodeCommand.Kind.START:
         return {**base, "work": payload}
-    return {**base, "grace_s": payload.get("grace_s", 10), "reason": str(payload.get("reason", ""))[:80]}
+    save = {name: payload[name] for name in ("signal", "signal_s") if name in payload}
+    return {**base, "grace_s": payload.get("grace_s", 10), "reason": str(payload.get("reason", ""))[:80], **save}

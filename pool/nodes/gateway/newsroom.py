@@ -1,4 +1,4 @@
-"""Started, exited and acks: applied in order, many in one transaction under load, confirmed once stored.
+"""Started, exited, checkpoints and acks: applied in order, many in one transaction under load, confirmed once stored.
 
 What cannot be stored is not confirmed, and the agent says it again.
 """
@@ -50,7 +50,8 @@ class Newsroom:
         for speaker, news in batch:
             kind = news.message["type"]
             if kind != "ack":
-                speaker.send({"type": "noted", "replica": news.message["replica"], "event": kind})
+                number = {"number": news.message["number"]} if kind == "checkpoint" else {}
+                speaker.send({"type": "noted", "replica": news.message["replica"], "event": kind, **number})
         for job in jobs:
             self._tell_job(job)
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from console.common import clock, sql
 from console.common.errors import NotAllowed
 from pool.inventory.services import lock_nodes
+from pool.nodes.services.checkpoints import keep_checkpoint
 from pool.nodes.services.sessions import ask_sessions, check_sessions
 from pool.scheduling import services as scheduling
 from pool.scheduling.models import NodeCommand
@@ -23,8 +24,8 @@ class WrongNode(NotAllowed):
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One checked `started`, `exited` or `ack` of a session. `proof_at`: when the node was last known to live
-    before it said so, for an end whose time nobody knows."""
+    """One checked message of KINDS of a session. `proof_at`: when the node was last known to live before it said so,
+    for an end whose time nobody knows."""
 
     node_id: int
     session: int
@@ -33,6 +34,7 @@ class News:
     proof_at: datetime | None
 
 
+KINDS = ("started", "checkpoint", "ack", "exited")
 Members = dict[str, scheduling.Member]  # by public id; news that is applied changes them
 # a lease that ran out is the node's trouble, not the job's: agent or server, whoever tells it first, it is placed again
 _RESULTS = {"stop": "stopped", "lease": "lost", "start_failed": "failed", "lost": "lost"}
@@ -44,7 +46,7 @@ def apply_news(batch: list[News]) -> set[str]:
     Raises StaleSession, WrongNode.
     """
     names = {news.message["replica"] for news in batch if news.message["type"] != "ack"}
-    kinds = {kind: [news for news in batch if news.message["type"] == kind] for kind in ("started", "ack", "exited")}
+    kinds = {kind: [news for news in batch if news.message["type"] == kind] for kind in KINDS}
     with transaction.atomic():
         with sql.together():
             held = ask_sessions({news.node_id for news in batch})
@@ -54,6 +56,7 @@ def apply_news(batch: list[News]) -> set[str]:
         members = scheduling.members_of(asked) if asked else {}
         with sql.together():
             jobs = {_started(news, members) for news in kinds["started"]}
+            jobs |= {_saved(news, members) for news in kinds["checkpoint"]}
             known = [(news, _ask_done(news)) for news in kinds["ack"]]
         jobs |= {_exited(news, members) for news in kinds["exited"]}
         for news, done in known:
@@ -67,6 +70,15 @@ def _started(news: News, members: Members) -> str:
     if member is None:
         return ""
     scheduling.start_member(member, news.received_at, _age_us(news))
+    return member.job
+
+
+def _saved(news: News, members: Members) -> str:
+    member = _member_of(news, members)
+    if member is None:
+        return ""
+    at = news.received_at - timedelta(microseconds=_age_us(news))
+    keep_checkpoint(member.pk, max(at, member.started_at or member.assigned_at), news.received_at)
     return member.job
 
 

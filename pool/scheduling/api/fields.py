@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from pool.scheduling.api.wishes import Devices, Levels, Neighbours, TrainingStep, UnequalDevices
+from pool.scheduling.api.wishes import CheckpointSignal, Devices, Levels, Neighbours, TrainingStep, UnequalDevices
 
 
 class Resources(Devices):
@@ -60,6 +60,7 @@ class JobRequest(Levels, Resources):
     )
     start_no_earlier_than = serializers.DateTimeField(required=False, help_text="waits until then; with a zone")
     deadline = serializers.DateTimeField(required=False, help_text="is ended then, waiting or running")
+    checkpoint = CheckpointSignal(required=False)
 
 
 class PriorityChange(serializers.Serializer[Any]):

@@ -6,11 +6,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.common.actor import Actor
+from pool.scheduling import ports
 from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
-from pool.scheduling.telling import reasons_for
+from pool.scheduling.telling import inputs_for, reasons_for, snapshot_for
 
 _HIDDEN = "***"
-_MORE = ["attempts", "decision", "cloned_from"]
+_MORE = ["attempts", "decision", "cloned_from", "checkpoint", "checkpoint_at"]
 
 
 class JobRow(serializers.ModelSerializer[Job]):
@@ -97,11 +98,25 @@ class AttemptRow(serializers.ModelSerializer[Attempt]):
 
 class DecisionRow(serializers.ModelSerializer[Decision]):
     id = serializers.CharField(source="public_id")
+    snapshot = serializers.SerializerMethodField(
+        help_text="chain of the ledger and number of changes; empty for those who do not see all work"
+    )
+    inputs = serializers.SerializerMethodField(
+        help_text="the rule by which it came, and what its queue held before and after, in basis points of a card"
+    )
+    digest = serializers.CharField(help_text="of the outcome: a replay gives the same")
     reasons = serializers.SerializerMethodField(help_text="counts and scores are for those who see all work")
 
     class Meta:
         model = Decision
-        fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons"]
+        fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons", "inputs", "digest"]
+
+    def get_snapshot(self, decision: Decision) -> str:
+        return snapshot_for(self.context["actor"], decision.snapshot)
+
+    @extend_schema_field({"type": "object", "additionalProperties": True})
+    def get_inputs(self, decision: Decision) -> dict[str, Any]:
+        return inputs_for(self.context["actor"], decision.inputs)
 
     @extend_schema_field({"type": "object", "additionalProperties": True})
     def get_reasons(self, decision: Decision) -> dict[str, Any]:
@@ -116,6 +131,10 @@ class JobDetail(JobRow):
     attempts = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField(help_text="the newest, with its reasons")
     cloned_from = serializers.CharField(source="cloned_from.public_id", default=None, allow_null=True)
+    checkpoint = serializers.SerializerMethodField(help_text="how it is asked to save before a planned stop; or null")
+    checkpoint_at = serializers.SerializerMethodField(
+        help_text="when the newest attempt last told that its state was saved; null: never"
+    )
 
     class Meta(JobRow.Meta):
         fields = [*JobRow.Meta.fields, "command", "environment", "wishes", "roles", *_MORE]
@@ -126,6 +145,16 @@ class JobDetail(JobRow):
         if actor.may_work_in(job.tenant_id):
             return dict(job.environment)
         return dict.fromkeys(job.environment, _HIDDEN)
+
+    @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": True})
+    def get_checkpoint(self, job: Job) -> dict[str, Any] | None:
+        chosen: dict[str, Any] | None = job.spec.get("checkpoint")
+        return chosen
+
+    @extend_schema_field(serializers.DateTimeField(allow_null=True))
+    def get_checkpoint_at(self, job: Job) -> Any:
+        saved = ports.checkpoints([job.pk]).get(job.pk)
+        return serializers.DateTimeField().to_representation(saved.at) if saved else None
 
     @extend_schema_field(AttemptRow(many=True))
     def get_attempts(self, job: Job) -> Any:

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from pool.engine.affinity import AT
 from pool.engine.levels import LEVELS
 from pool.engine.selectors import OPERATORS
+from pool.scheduling.spec.parse import MAX_SAVING_S, SIGNALS
 
 _CONDITION = {
     "type": "object",
@@ -62,6 +63,15 @@ class TrainingStep(serializers.Serializer[Any]):
     gradient_bytes = serializers.IntegerField(required=False, min_value=0, max_value=2**50)
     compute_us = serializers.IntegerField(required=False, min_value=1)
     overlap_percent = serializers.IntegerField(required=False, min_value=0, max_value=100)
+
+
+class CheckpointSignal(serializers.Serializer[Any]):
+    """Before a planned stop (preempted, moved, requeued) the process group of each replica gets `signal`. It saves its
+    state, writes or touches the file that WEIR_CHECKPOINT_FILE names, and is then ended; at the latest after `grace_s`.
+    A process that does not handle the signal ends by it."""
+
+    signal = serializers.ChoiceField(choices=list(SIGNALS), required=False, default="USR1")
+    grace_s = serializers.IntegerField(required=False, default=60, min_value=1, max_value=MAX_SAVING_S)
 
 
 class Devices(serializers.Serializer[Any]):

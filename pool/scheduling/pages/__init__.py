@@ -3,7 +3,18 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from pool.scheduling.pages import acting, detail, job_list, logs, preemptions, queue_form, queues, shares, submitting
+from pool.scheduling.pages import (
+    acting,
+    decision,
+    detail,
+    job_list,
+    logs,
+    preemptions,
+    queue_form,
+    queues,
+    shares,
+    submitting,
+)
 
 app_name = "scheduling"
 urlpatterns: list[URLPattern] = [
@@ -15,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<str:public_id>/log/", logs.poll, name="job_log"),
     path("jobs/<str:public_id>/log/<str:stream>/", logs.download, name="job_log_file"),
     path("jobs/<str:public_id>/<str:action>", acting.act, name="job_act"),
+    path("decisions/<str:public_id>/", decision.decision, name="decision_detail"),
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from console.common import clock, formats
 from console.common.actor import Actor
-from pool.scheduling import queries
+from pool.scheduling import ports, queries
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.models.allocation import Isolation
 from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, wished, words
@@ -69,6 +69,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "decision": decision,
         "why": _why(actor, found, decision),
         "position": queries.position(actor, found),
+        "saved": ports.checkpoints([found.pk]).get(found.pk) if found.attempt_count else None,
         "preemptions": preemptions.preemptions_of(actor, found),
         "timeline": reads.timeline(actor, found),
         "actions": acting.allowed(actor, found),

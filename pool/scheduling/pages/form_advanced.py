@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from pool.engine.levels import LEVELS
 from pool.scheduling.pages import label_lines
 from pool.scheduling.pages.surroundings import LEVELS as NAMES
+from pool.scheduling.spec.parse import MAX_SAVING_S, SIGNALS
 
 _MOMENT = "%Y-%m-%dT%H:%M"
 _LEVELS = [("", _("none")), *((level, NAMES[level]) for level in LEVELS)]
@@ -58,6 +59,13 @@ class AdvancedFields(forms.Form):
     )
     max_replicas = _count(_("Up to"), 4096, _("Replicas, where there is room."))
     preempt_min_runtime = _count(_("Not preempted within"), 527_040, _("Minutes from its start."))
+    checkpoint_signal = forms.ChoiceField(
+        label=_("Asked to save by"),
+        required=False,
+        choices=[("", _("nothing")), *((name, f"SIG{name}") for name in SIGNALS)],
+        help_text=_("A signal before it is preempted or moved. What does not handle it ends by it."),
+    )
+    checkpoint_grace = _count(_("Time to save"), MAX_SAVING_S, _("Seconds, at most; 60 if empty."))
     start_no_earlier_than = _moment(_("Start no earlier than"), _("Waits until then."))
     deadline = _moment(_("Deadline"), _("Ends then, waiting or running."))
 
@@ -87,12 +95,14 @@ ADVANCED = tuple(AdvancedFields.base_fields)
 def to_spec(data: dict[str, Any], device: bool) -> dict[str, Any]:
     """The request's fields of cleaned data; `device`: whether it asks for any."""
     minutes = data.get("preempt_min_runtime")
+    signal, grace = data.get("checkpoint_signal"), data.get("checkpoint_grace")
     of_cards = {name: data.get(name) for name in ("vendors", "preference", "gpu_selector")} if device else {}
     return {
         **of_cards,
         **{name: data.get(name) for name in ("required_topology_level", "preferred_topology_level")},
         **{name: data.get(name) for name in ("affinity", "anti_affinity", "max_replicas")},
         "preempt_min_runtime": minutes * 60 if minutes else None,
+        "checkpoint": {"signal": signal, "grace_s": grace or 60} if signal else None,
         **{name: at.isoformat() if (at := data.get(name)) else None for name in ("start_no_earlier_than", "deadline")},
     }
 
@@ -111,6 +121,8 @@ def initial_of(spec: dict[str, Any], role: dict[str, Any]) -> dict[str, Any]:
         "anti_affinity": label_lines.show_neighbours(spec.get("anti_affinity", ())),
         "max_replicas": role.get("max_replicas"),
         "preempt_min_runtime": -(-seconds // 60) if seconds else None,
+        "checkpoint_signal": (spec.get("checkpoint") or {}).get("signal", ""),
+        "checkpoint_grace": (spec.get("checkpoint") or {}).get("grace_s"),
         "start_no_earlier_than": _local(spec.get("start_no_earlier_than")),
         "deadline": _local(spec.get("deadline")),
     }

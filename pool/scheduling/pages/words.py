@@ -21,6 +21,7 @@ OUTCOMES: dict[str, str | Promise] = {
     "requeue": gettext_lazy("requeued by request"),
     "gang": gettext_lazy("a member of the gang ended"),
     "preempt": gettext_lazy("preempted"),
+    "move": gettext_lazy("moved"),
 }
 
 
@@ -38,6 +39,7 @@ class Line:
     icon: str
     text: str
     actor: str
+    href: str = ""
 
 
 def _placed(params: Mapping[str, Any]) -> str:

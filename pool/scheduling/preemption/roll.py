@@ -1,6 +1,8 @@
 """All that runs, as the engine's roster: only jobs whose allocations changed are read again."""
 
+import time
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +16,7 @@ from pool.scheduling.mirror import Held
 from pool.scheduling.sharing.state import Sharing
 
 MANY = 20_000  # jobs that are remembered to have changed
+SAVED_S = 10.0  # between two looks at what running jobs saved meanwhile
 
 
 class Roll:
@@ -26,6 +29,7 @@ class Roll:
         self._whole = False  # whether all that is held has been read
         self._stopping: set[int] = set()
         self._layout: object = None
+        self._saves_due = 0.0
 
     def sync(self, leaving: Collection[int]) -> bool:
         """Bring it up to date; `leaving`: replicas that were told to end. Whether anybody could be preempted at all."""
@@ -41,6 +45,7 @@ class Roll:
             self._read(touched, set(leaving))
             self.mirror.holdings.touched = set()
             self.version += 1
+        self._learn_saves()
         return any(job.preemptible for job in self.roster.jobs.values())
 
     def rest(self) -> None:
@@ -59,6 +64,17 @@ class Roll:
         for (leaf, preemptible), amounts in totals.items():
             books.add(leaf, amounts, 1, preemptible)
         return books
+
+    def _learn_saves(self) -> None:
+        """A checkpoint changes what a victim loses, not who may be one: who was refused is not asked about again."""
+        if time.monotonic() < self._saves_due:
+            return
+        self._saves_due = time.monotonic() + SAVED_S
+        movable = [key for key, job in self.roster.jobs.items() if job.preemptible]
+        for key, saved in ports.checkpoints(movable).items():
+            known = self.roster.jobs[key]
+            if known.checkpoint_s != seconds(saved.at):
+                self.roster.add(replace(known, checkpoint_s=seconds(saved.at), restart_s=saved.restart_s))
 
     def _read(self, jobs: set[int], leaving: set[int]) -> None:
         held: dict[int, dict[int, list[Held]]] = {}

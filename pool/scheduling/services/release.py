@@ -265,6 +265,7 @@ def _next_state(job: _Course, outcome: str) -> JobState:
         StopReason.DEADLINE: JobState.EXPIRED,
         StopReason.REQUEUE: JobState.QUEUED,
         StopReason.PREEMPT: JobState.QUEUED,
+        StopReason.MOVE: JobState.QUEUED,
         "succeeded": JobState.SUCCEEDED,
     }
     if outcome in fixed:

@@ -1,6 +1,7 @@
 """Stopping an attempt: every replica is told to end, and what it holds is freed as each one ends."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -15,6 +16,8 @@ from pool.scheduling.services.release import Member, end_replicas
 from pool.scheduling.states import REPLICA_FINAL, StopReason
 
 GRACE_S = 10
+# planned, and the job goes on elsewhere or later: what it has saved by then is not lost
+PLANNED = frozenset({StopReason.PREEMPT, StopReason.REQUEUE, StopReason.MOVE})
 
 
 def stop_job(job: Job, reason: StopReason, now: datetime) -> bool:
@@ -47,12 +50,13 @@ def stop_replicas(job: Job, replicas: list[Replica], reason: StopReason, now: da
     known = set(
         NodeCommand.objects.filter(replica__in=told, kind=NodeCommand.Kind.STOP).values_list("replica_id", flat=True)
     )
+    saving = _saving(job) if reason in PLANNED else {}
     NodeCommand.objects.bulk_create(
         [
             new_command(
                 replica,
                 NodeCommand.Kind.STOP,
-                {"replica": replica.public_id, "grace_s": GRACE_S, "reason": reason},
+                {"replica": replica.public_id, "grace_s": GRACE_S, "reason": reason, **saving},
                 replica.attempt.epoch,
                 now,
             )
@@ -63,6 +67,12 @@ def stop_replicas(job: Job, replicas: list[Replica], reason: StopReason, now: da
     wake.gateways(replica.node_id for replica in told)
     if withdrawn:
         end_replicas([Member.of(replica) for replica in withdrawn], ReplicaState.STOPPED, now, now, "never started")
+
+
+def _saving(job: Job) -> dict[str, Any]:
+    """The signal upon which the job saves its state first, and the seconds for it, if it chose one."""
+    chosen = job.spec.get("checkpoint")
+    return {"signal": chosen["signal"], "signal_s": chosen["grace_s"]} if chosen else {}
 
 
 def expire_jobs(now: datetime, actor: Actor | None = None) -> int:

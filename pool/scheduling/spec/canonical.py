@@ -27,6 +27,8 @@ def canonical(spec: JobSpec) -> dict[str, Any]:
         body["max_duration"] = spec.max_duration_s
     if spec.preempt_min_runtime_s:
         body["preempt_min_runtime"] = spec.preempt_min_runtime_s
+    if spec.checkpoint:
+        body["checkpoint"] = {"signal": spec.checkpoint.signal, "grace_s": spec.checkpoint.grace_s}
     for name in ("start_no_earlier_than", "deadline"):
         at = getattr(spec, name)
         if at is not None:

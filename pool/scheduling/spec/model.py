@@ -73,6 +73,14 @@ class RoleSpec(DeviceAsk):
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """Before a planned stop the job's process groups get `signal`, and up to `grace_s` seconds to save their state."""
+
+    signal: str
+    grace_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """`tenant`, `project` and `queue` are names; empty means the actor's only (or default) one."""
 
@@ -97,6 +105,7 @@ class JobSpec:
     preempt_min_runtime_s: int = 0
     start_no_earlier_than: datetime | None = None
     deadline: datetime | None = None
+    checkpoint: Saving | None = None
 
     @property
     def total_share_bp(self) -> int:

@@ -9,11 +9,13 @@ from console.common.errors import FieldError, InvalidInput
 from pool.engine.types import Step
 from pool.scheduling.spec.conditions import levels, moment, neighbours
 from pool.scheduling.spec.fields import Reader
-from pool.scheduling.spec.model import JobSpec, RoleSpec
+from pool.scheduling.spec.model import JobSpec, RoleSpec, Saving
 from pool.scheduling.spec.roles import read_roles
 
 KINDS = ("batch", "service", "interactive", "workflow_step")
 MAX_DURATION_S = 366 * 86_400
+SIGNALS = ("USR1", "USR2", "HUP", "INT", "TERM")
+MAX_SAVING_S = 300  # what waits for the place gives up after ten minutes
 
 
 def parse_job(data: Any) -> JobSpec:
@@ -49,6 +51,7 @@ def parse_job(data: Any) -> JobSpec:
         preempt_min_runtime_s=reader.integer("preempt_min_runtime", 0, 0, MAX_DURATION_S),
         start_no_earlier_than=moment(reader, "start_no_earlier_than"),
         deadline=moment(reader, "deadline"),
+        checkpoint=_checkpoint(reader),
     )
     if spec.start_no_earlier_than and spec.deadline and spec.deadline <= spec.start_no_earlier_than:
         reader.fail("deadline", _("must be after start_no_earlier_than"))
@@ -62,6 +65,19 @@ def _min_member(reader: Reader, roles: tuple[RoleSpec, ...]) -> int:
     """Unless said otherwise a job is a gang: all replicas, or each role's minimum where one is given, or nothing."""
     least = max(1, sum(role.min_replicas for role in roles))
     return reader.integer("min_member", least, 1, max(1, sum(role.replicas for role in roles)))
+
+
+def _checkpoint(reader: Reader) -> Saving | None:
+    """How the job is asked to save its state before a planned stop; None: it is not."""
+    if not reader.has("checkpoint"):
+        return None
+    if not isinstance(reader.data["checkpoint"], Mapping):
+        reader.fail("checkpoint", _("must be an object of signal and grace_s"))
+        return None
+    child = Reader(reader.data["checkpoint"], "checkpoint.", reader.errors)
+    saving = Saving(child.choice("signal", "USR1", SIGNALS), child.integer("grace_s", 60, 1, MAX_SAVING_S))
+    child.unknown()
+    return saving
 
 
 def _step(reader: Reader) -> Step | None:

@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from console.audit.models import AuditEntry
+from console.common.actor import system
 from pool.scheduling import ports, services
 from pool.scheduling.models import (
     Allocation,
@@ -20,7 +21,7 @@ from pool.scheduling.models import (
     Replica,
     Victim,
 )
-from pool.scheduling.preemption import maker
+from pool.scheduling.preemption import maker, roll
 from pool.scheduling.services import preempting
 from pool.scheduling.services.placement import Fenced
 from tests import factories
@@ -118,17 +119,14 @@ def test_no_third_job_takes_the_room() -> None:
     assert states(asked, *thieves) == [JobState.STARTING, *[JobState.QUEUED] * 3]
 
 
-def test_lower_priority_of_the_same_queue_goes_and_the_cheapest_of_it() -> None:
+def test_lower_priority_of_the_same_queue_goes_and_the_cheapest_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     world = full(priority=1)
     jobs = list(Job.objects.order_by("pk"))
     saved = {jobs[2].pk: ports.Checkpoint(world.now - timedelta(seconds=5), restart_s=1)}
-    ports.set_checkpoints(lambda wanted: {pk: at for pk, at in saved.items() if pk in wanted})
-    try:
-        world.scheduler.resync()
-        (asked,) = world.submit(tenant("greedy"), priority=5)
-        world.scheduler.sweep()
-    finally:
-        ports.set_checkpoints(None)
+    monkeypatch.setattr(ports, "_checkpoints", lambda wanted: {pk: at for pk, at in saved.items() if pk in wanted})
+    world.scheduler.resync()
+    (asked,) = world.submit(tenant("greedy"), priority=5)
+    world.scheduler.sweep()
     victim = Victim.objects.get()
     assert (victim.job, victim.because, victim.checkpoint_age_s, victim.cost_s) == (jobs[2], "lower_priority", 5, 6)
     assert Preemption.objects.get().why == "priority"
@@ -343,3 +341,31 @@ def test_while_nobody_asks_changes_are_not_gathered_without_end(monkeypatch: pyt
     world.submit(world.tenant("late", quota_share_bp=CARD))
     world.settle()
     assert Victim.objects.count() == 1
+
+
+def test_what_victims_saved_since_is_known_when_one_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The roll reads a job when its allocations change; a checkpoint changes none."""
+    world = full(cards=2, priority=1)
+    jobs = list(Job.objects.order_by("pk"))
+    (asked,) = world.submit(tenant("greedy"), priority=1)
+    world.scheduler.sweep()  # nobody of the same priority goes; the roll knows both, never saved
+    monkeypatch.setattr(roll, "SAVED_S", 0.0)
+    world.scheduler.rooms.roll._saves_due = 0.0
+    saved = ports.Checkpoint(world.now - timedelta(seconds=30))
+    monkeypatch.setattr(ports, "_checkpoints", lambda wanted: {jobs[0].pk: saved} if jobs[0].pk in wanted else {})
+    services.set_priority(system("test"), asked, 5)
+    world.scheduler.sweep()
+    victim = Victim.objects.get()
+    assert (victim.job, victim.checkpoint_age_s, victim.cost_s) == (jobs[0], 30, 30)
+
+
+def test_a_job_that_chose_a_signal_is_asked_to_save_before_a_planned_stop_only() -> None:
+    world = full(cards=2, checkpoint={"signal": "USR2", "grace_s": 90})
+    world.submit(world.tenant("late", quota_share_bp=CARD))
+    world.scheduler.sweep()
+    victim = Victim.objects.get()
+    told = NodeCommand.objects.get(replica__job=victim.job, kind="stop").payload
+    assert (told["signal"], told["signal_s"], told["grace_s"]) == ("USR2", 90, 10)
+    other = Job.objects.get(state=JobState.RUNNING)
+    services.cancel_job(system("test"), other)
+    assert "signal" not in NodeCommand.objects.get(replica__job=other, kind="stop").payload
