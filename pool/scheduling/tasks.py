@@ -6,8 +6,10 @@ from celery import shared_task
 from django.conf import settings
 
 from console.common import clock
+from pool.scheduling.services.budgets import warn_of_budgets
 from pool.scheduling.services.ledger import prune_ledger
-from pool.scheduling.services.pruning import prune_commands, prune_samples
+from pool.scheduling.services.pruning import prune_commands, prune_samples, prune_use
+from pool.scheduling.services.use import MOST_DAYS, fold_use
 
 KEEP_COMMANDS, KEEP_SAMPLES = timedelta(days=1), timedelta(days=35)
 BATCHES = 200  # a run: well within the time limit of a task; the next one goes on
@@ -17,10 +19,19 @@ BATCHES = 200  # a run: well within the time limit of a task; the next one goes 
 def prune() -> None:
     """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
 
-    And what queues held at moments of more than five weeks ago, and what decisions were made on that are older than
-    the setting says.
+    And what queues held at moments of more than five weeks ago and in hours of more than 13 months ago, and what
+    decisions were made on that are older than the setting says.
     """
     now, days = clock.now(), timedelta(days=settings.WEIR_LEDGER_DAYS)
     for _ in range(BATCHES):
-        if not prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES) + prune_ledger(now - days):
+        deleted = prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES)
+        if not deleted + prune_use(now - timedelta(days=MOST_DAYS)) + prune_ledger(now - days):
             break
+
+
+@shared_task(name="pool.scheduling.tasks.fold_use")
+def fold() -> None:
+    """Copies what was held by hours, and tells whose budget goes to its end."""
+    now = clock.now()
+    fold_use(now)
+    warn_of_budgets(now)

@@ -63,6 +63,11 @@ QUEUE_MAKER = Rule(
 SHARING_CHANGE = Rule(
     "By which rules queues share the pool is set by operators only; everyone may read them.", frozenset({"operator"})
 )
+RESERVE = Rule(
+    "Capacity is reserved for a tenant by operators only. To a stranger no such tenant exists.",
+    frozenset({"operator"}),
+    _STRANGE,
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,
