@@ -11,7 +11,7 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, fleet, jobs, preemptions, queue_states, shares
+from pool.scheduling.api import actions, defrag, fleet, jobs, mig, preemptions, queue_states, shares
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -48,6 +48,13 @@ urlpatterns: list[URLPattern] = [
     path("sharing/rules", shares.Rules.as_view()),
     path("sharing/weights", shares.Weights.as_view()),
     path("preemptions", preemptions.Preemptions.as_view()),
+    path("fragmentation", defrag.Fragmentation.as_view()),
+    path("fragmentation/samples", defrag.Samples.as_view()),
+    path("defrag/plans", defrag.Plans.as_view()),
+    path("defrag/plans/<str:public_id>", defrag.PlanPage.as_view()),
+    path("defrag/plans/<str:public_id>/approve", defrag.Approve.as_view()),
+    path("defrag/plans/<str:public_id>/reject", defrag.Reject.as_view()),
+    path("defrag/rules", defrag.Rules.as_view()),
     path("nodes", inventory.Nodes.as_view()),
     path("nodes/<str:public_id>", inventory.NodePage.as_view()),
     path("nodes/<str:public_id>/cordon", inventory.Cordon.as_view()),
@@ -57,6 +64,7 @@ urlpatterns: list[URLPattern] = [
     path("devices", inventory.Devices.as_view()),
     path("devices/<str:public_id>", inventory.DevicePage.as_view()),
     path("devices/<str:public_id>/labels", inventory.DeviceLabels.as_view()),
+    path("devices/<str:public_id>/mig", mig.DeviceMig.as_view()),
     path("usage", usage.Usage.as_view()),
     path("usage/summary", usage.UsageSummary.as_view()),
     path("prices", usage.Prices.as_view()),

@@ -14,6 +14,7 @@ Text = str | Promise
 
 
 _QUEUES = ("scheduling:queue", "scheduling:shares", "scheduling:preemption")
+_MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 
 def _everyone(actor: Actor) -> bool:
@@ -34,6 +35,10 @@ def _reads_audit(actor: Actor) -> bool:
 
 def _sees_work(actor: Actor) -> bool:
     return actor.sees_all_work or bool(actor.tenants)  # finance sees money, not work
+
+
+def _sees_all(actor: Actor) -> bool:
+    return actor.sees_all_work
 
 
 def _is_person(actor: Actor) -> bool:
@@ -82,6 +87,7 @@ MENU: tuple[Group, ...] = (
                 "nodes",
                 _sees_work,
             ),
+            Entry(_("Fragmentation"), "scheduling:fragmentation", "layout-grid", _MOVES, visible=_sees_all),
             Entry(_("Sites"), "inventory:site_list", "map-pin", ("inventory:site",), "sites", _sees_work),
         ),
     ),

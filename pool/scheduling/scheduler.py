@@ -6,6 +6,7 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 import structlog
 from django.conf import settings
@@ -18,6 +19,7 @@ from pool.engine.neighbours import repels_of
 from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.defrag.mover import Mover
 from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
@@ -79,9 +81,11 @@ class Scheduler:
         self.waiting.reconcile()
         between()
         self.rooms.settle(now)
+        self.mover.settle(now)
         self.run_pass(self.waiting)
         between()
         self.rooms.plan(now, self._may_be_made_room_for(), between)
+        self.mover.advance(now)
         self.explain()
         between()
         self.teller.tell(self.sharing, now)
@@ -92,6 +96,7 @@ class Scheduler:
         self.mirror.sync()
         self.sharing = Sharing(self.mirror, self.waiting)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
+        self.mover = Mover(self.mirror, self.waiting, self.lease_name, self.epoch)
         self.facts = Facts()
         self.facts.read_all()
         self.refused.clear()
@@ -153,9 +158,9 @@ class Scheduler:
         self._tell()
 
     def _start_ripe(self, usage: Usage) -> None:
-        """Those for whom room was made come first, where it was made."""
+        """Those for whom room was made, and those that move, come first, where their place is held."""
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
-        for item, placed, holds in self.rooms.ripe():
+        for item, placed, holds in chain(self.rooms.ripe(), self.mover.ripe()):
             self._count(item, holds, usage)
             batch.append((Choice(item, placed, self._snapshot(), 0), holds))
         self._commit(batch)
@@ -164,7 +169,8 @@ class Scheduler:
         """Limits that stopping others would not lift."""
         usage = self._usage()
         return lambda item: (
-            not any(
+            item.pk not in self.mover.pledges
+            and not any(
                 limit.bites(wanted_of(limit, item.total_share_bp))
                 for limit in self._limits(item, usage)
                 if (limit.scope, limit.kind) != ("queue", "share_bp")
@@ -209,6 +215,8 @@ class Scheduler:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
         if self.refused.get(self._class_of(item)) == self._state_for(item) or item.pk in self.rooms.pledges:
+            return False
+        if item.pk in self.mover.pledges:
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
         return limit is None

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 
-from console.common import clock
-from pool.scheduling.services.pruning import prune_commands, prune_samples
+from console.common import clock, ids, lease
+from pool.scheduling.defrag import planner
+from pool.scheduling.services.pruning import prune_commands, prune_fragmentation, prune_samples
 
 KEEP_COMMANDS, KEEP_SAMPLES = timedelta(days=1), timedelta(days=35)
 BATCHES = 200  # a run: well within the time limit of a task; the next one goes on
@@ -15,9 +17,26 @@ BATCHES = 200  # a run: well within the time limit of a task; the next one goes 
 def prune() -> None:
     """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
 
-    And what queues held at moments of more than five weeks ago.
+    And what queues held, and how fragmented the pool was, at moments of more than five weeks ago.
     """
     now = clock.now()
     for _ in range(BATCHES):
-        if not prune_commands(now - KEEP_COMMANDS) + prune_samples(now - KEEP_SAMPLES):
+        gone = prune_commands(now - KEEP_COMMANDS)
+        gone += prune_samples(now - KEEP_SAMPLES) + prune_fragmentation(now - KEEP_SAMPLES)
+        if not gone:
             break
+
+
+@shared_task(name="pool.scheduling.tasks.defragment")
+def defragment() -> None:
+    """Measures fragmentation and makes the plan that is due or was asked for; one worker at a time does.
+
+    A lease, so that two that were told at once do not read the whole fleet both: who comes second has nothing to do.
+    """
+    holder, name = ids.make("h"), f"defrag.{settings.WEIR_CELL}"
+    if lease.acquire(name, holder, timedelta(seconds=60), clock.now()) is None:
+        return
+    try:
+        planner.work(clock.now())
+    finally:
+        lease.release(name, holder)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pool.engine import mig
 from pool.engine import state as s
 from pool.engine.capacity import parts_per_card
 from pool.engine.classes import TaskClass, compile_class
@@ -51,7 +52,7 @@ def measure(fleet: Fleet, works: Sequence[Work], rows: Ints | None = None) -> Me
 
 
 def _spread(lines: Sequence[ClassLine], capacity: int) -> int:
-    weights = [line.work.weight + line.work.waiting for line in lines]
+    weights = [line.work.weight for line in lines]
     if not capacity or not sum(weights):
         return 0
     lost = sum(weight * line.unusable for weight, line in zip(weights, lines, strict=True))
@@ -63,15 +64,16 @@ def _class(fleet: Fleet, work: Work, device: Ints, node: Ints, free: Ints) -> tu
     task = compile_class(fleet, work.request, trust)
     if not work.tenant:
         device = _trusting(device)
-    serves = np.zeros_like(free, dtype=bool)
+    best = np.zeros_like(free)
     used = np.zeros_like(free)
     replicas, parts = _fits(fleet, task, device, node)
     for part, count, each in parts:
-        serves |= _serves(part, device)
+        best = np.maximum(best, _when_empty(fleet, part).take(device[s.KIND]) * _takes(part, device))
         wanted = np.minimum(count, np.maximum(replicas[:, None] * each - (np.cumsum(count, axis=1) - count), 0))
         used += wanted * part.wants[0].share.take(device[s.KIND])
     used = np.minimum(used, free)
-    return used, ClassLine(work, int(free[serves].sum()), int(used.sum()), int(replicas.sum()))
+    served = np.minimum(free, best)
+    return used, ClassLine(work, int(served.sum()), int(used.sum()), int(replicas.sum()))
 
 
 def _trusting(device: Ints) -> Ints:
@@ -81,9 +83,26 @@ def _trusting(device: Ints) -> Ints:
     return view
 
 
-def _serves(part: TaskClass, device: Ints) -> NDArray[np.bool_]:
-    serves: NDArray[np.bool_] = (part.wants[0].serves.take(device[s.KIND]) & device[s.OPEN]) == 1
-    return serves if part.selected is None else serves & (part.selected.take(device[s.LABEL]) == 1)
+def _when_empty(fleet: Fleet, part: TaskClass) -> Ints:
+    """By kind, the bp that an empty card gives to work of this sort alone: of a 3g slice 6/7 of a card."""
+    want = part.wants[0]
+    found = []
+    for number, kind in enumerate(fleet.kinds.all):
+        count = WHOLE // max(int(want.share[number]), 1)
+        if part.isolation == "exclusive":
+            count = 1
+        elif part.isolation == "mig":
+            index = int(want.profile[number])
+            count = int(mig.tables(kind.family.key).count[index][0]) if kind.family and index >= 0 else 0
+        elif want.memory[number]:
+            count = min(count, kind.memory_mib // int(want.memory[number]))
+        found.append(count * int(want.share[number]) * int(want.serves[number]))
+    return np.array(found, dtype=np.int64)
+
+
+def _takes(part: TaskClass, device: Ints) -> Ints:
+    opened: Ints = device[s.OPEN]
+    return opened if part.selected is None else opened * part.selected.take(device[s.LABEL])
 
 
 def _fits(fleet: Fleet, task: TaskClass, device: Ints, node: Ints) -> tuple[Ints, list[tuple[TaskClass, Ints, int]]]:

@@ -51,7 +51,7 @@ def plan_sweep(
 
 def _classes(course: _Course, before: Measure) -> None:
     """Each class in turn, with moves in proportion to what it loses."""
-    lines = [line for line in before.lines if _is_target(line)]
+    lines = [line for line in before.lines if _is_target(line) and _loss(line)]
     lines.sort(key=lambda line: (-_loss(line), -_size(line.work)))
     total = sum(_loss(line) for line in lines)
     for line in lines:
@@ -69,7 +69,7 @@ def _is_target(line: ClassLine) -> bool:
 
 
 def _loss(line: ClassLine) -> int:
-    return (line.work.weight + line.work.waiting) * line.unusable
+    return line.work.weight * line.unusable
 
 
 def _size(work: Work) -> int:
@@ -98,7 +98,7 @@ class _Course:
         plan = self._plan(job, self.budget.moves - self.moved)
         if plan is not None:
             freed = sum(part.share_bp for replica in plan.placed.replicas for part in replica.devices)
-            self._carry_out(Work(job.roles[0].request, waiting=1), plan, job.key, freed)
+            self._carry_out(Work(job.roles[0].request, waiting=job.roles[0].replicas), plan, job.key, freed)
             take_placed(self.fleet, job, plan.placed)
 
     def clear(self, work: Work, most: int) -> None:
@@ -176,7 +176,7 @@ def _move(fleet: Fleet, moves: Sequence[Move]) -> None:
 
 
 def _lost(found: Measure) -> int:
-    return sum((line.work.weight + line.work.waiting) * line.unusable for line in found.lines) + found.stranded
+    return sum(line.work.weight * line.unusable for line in found.lines) + found.stranded
 
 
 def _block(work: Work) -> JobRequest:

@@ -2,6 +2,7 @@
 
 from pool.scheduling.models.allocation import Allocation, Interval
 from pool.scheduling.models.command import NodeCommand
+from pool.scheduling.models.defrag import DefragMove, DefragPlan, DefragRules, DefragStep, FragmentationSample
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
 from pool.scheduling.models.preemption import Preemption, Victim
 from pool.scheduling.models.queue import Queue
@@ -12,7 +13,12 @@ __all__ = [
     "Allocation",
     "Attempt",
     "Decision",
+    "DefragMove",
+    "DefragPlan",
+    "DefragRules",
+    "DefragStep",
     "DeviceWeight",
+    "FragmentationSample",
     "Interval",
     "Job",
     "JobEvent",

@@ -3,7 +3,21 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from pool.scheduling.pages import acting, detail, job_list, logs, preemptions, queue_form, queues, shares, submitting
+from pool.scheduling.pages import (
+    acting,
+    defrag,
+    defrag_rules,
+    detail,
+    fragmentation,
+    job_list,
+    logs,
+    mig_next,
+    preemptions,
+    queue_form,
+    queues,
+    shares,
+    submitting,
+)
 
 app_name = "scheduling"
 urlpatterns: list[URLPattern] = [
@@ -15,6 +29,14 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<str:public_id>/log/", logs.poll, name="job_log"),
     path("jobs/<str:public_id>/log/<str:stream>/", logs.download, name="job_log_file"),
     path("jobs/<str:public_id>/<str:action>", acting.act, name="job_act"),
+    path("devices/<str:public_id>/next-profiles", mig_next.part, name="device_mig_next"),
+    path("fragmentation/", fragmentation.fragmentation, name="fragmentation"),
+    path("defrag/", defrag.plan_list, name="defrag_list"),
+    path("defrag/export/", defrag.export, name="defrag_export"),
+    path("defrag/ask", defrag.ask, name="defrag_ask"),
+    path("defrag/rules/", defrag_rules.edit, name="defrag_rules"),
+    path("defrag/<str:public_id>/", defrag.plan, name="defrag_plan"),
+    path("defrag/<str:public_id>/<str:action>", defrag.act, name="defrag_act"),
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),

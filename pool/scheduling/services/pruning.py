@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from pool.scheduling.models import Decision, JobEvent, NodeCommand, QueueSample
+from pool.scheduling.models import Decision, FragmentationSample, JobEvent, NodeCommand, QueueSample
 from pool.scheduling.states import REPLICA_FINAL
 
 CLOSED = (NodeCommand.State.DONE, NodeCommand.State.FAILED, NodeCommand.State.OBSOLETE)
@@ -27,6 +27,11 @@ def prune_samples(before: datetime, most: int = 500) -> int:
     return _delete(QueueSample.objects.filter(at__lt=before), most)
 
 
+def prune_fragmentation(before: datetime, most: int = 500) -> int:
+    """Deletes at most `most` samples of fragmentation from before then; returns how many."""
+    return _delete(FragmentationSample.objects.filter(at__lt=before), most)
+
+
 def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -> int:
     """Deletes decisions and timeline of jobs of these tenants that finished before then; returns how many rows.
 
@@ -37,7 +42,12 @@ def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -
 
 
 def _delete(
-    rows: QuerySet[JobEvent] | QuerySet[Decision] | QuerySet[NodeCommand] | QuerySet[QueueSample], most: int
+    rows: QuerySet[JobEvent]
+    | QuerySet[Decision]
+    | QuerySet[NodeCommand]
+    | QuerySet[QueueSample]
+    | QuerySet[FragmentationSample],
+    most: int,
 ) -> int:
     oldest = list(rows.order_by("pk").values_list("pk", flat=True)[:most])
     if not oldest:
