@@ -66,7 +66,7 @@ def class_rows(classes: list[dict[str, Any]]) -> list[ClassRow]:
     total = sum(each["weight"] for each in classes) or 1
     rows = [
         ClassRow(
-            asking.of_work(each),
+            asking.of_work(each) + (f" · {formats.cpu(each['cpu_milli'])}" if each["cpu_milli"] else ""),
             each["waiting"],
             100 * each["weight"] / total,
             each["free_bp"],
