@@ -1,5 +1,5 @@
-"""MIG instances of a node's cards: each is made when work starts in it and goes when the work ends, so that slots nobody
-uses are one run again. Slots are memory slices; no two instances of a card share one."""
+"""MIG instances of a node's cards: each is made when work starts in it and goes when the work ends, so that slots
+nobody uses are one run again. Slots are memory slices; no two instances of a card share one."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ class Instances:
         self._made: dict[str, list[Slice]] = {}
 
     def make(self, replica: str, parts: Sequence[Slice]) -> None:
-        """Those of one replica; again is no change. Raises ValueError that names what is in the way: then none is made."""
+        """Those of one replica; again is no change. Raises ValueError that names what is in the way: none is made."""
         wanted = [part for part in parts if part.isolation == "mig"]
         for owner, made in self._made.items():
             for part in made:

@@ -35,11 +35,11 @@ def test_no_more_than_the_cap_move_at_once_and_the_next_not_before_five_minutes(
     world.wait_for_four()
     world.approve()
     began = []
-    for _ in range(90):
+    for _ in range(40):
         world.scheduler.mover._due = 0.0
         world.scheduler.sweep()
         assert DefragMove.objects.filter(state="moving").count() <= 1
-        world.pass_by(15)
+        world.pass_by(70)
         began = list(DefragMove.objects.exclude(started_at=None).order_by("started_at"))
         if not DefragPlan.objects.filter(state="running").exists():
             break

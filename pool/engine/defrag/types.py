@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class Measure:
     devices: int
     lines: tuple[ClassLine, ...]
     spread_bp: int
-    cells: Ints
+    cells: Ints = field(compare=False)
 
     @property
     def fragmentation_bp(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pool.engine import Fleet, Placed, Policy
@@ -37,6 +37,7 @@ def churned(draw: st.DrawFn) -> tuple[Fleet, list[Movable]]:
     return pool, stay
 
 
+@settings(max_examples=40)
 @given(churned(), st.lists(make.requests(), min_size=1, max_size=4))
 def test_a_plan_can_be_carried_out_and_helps(found: tuple[Fleet, list[Movable]], wanted: list) -> None:
     pool, movables = found
@@ -60,6 +61,7 @@ def test_a_plan_can_be_carried_out_and_helps(found: tuple[Fleet, list[Movable]],
     assert lost[1] < lost[0] if sweep.steps else lost[1] == lost[0]
 
 
+@settings(max_examples=40)
 @given(churned(), make.requests())
 def test_what_is_usable_is_what_fits_one_by_one(found: tuple[Fleet, list[Movable]], request) -> None:
     """As many replicas as the measure says find a place, one after the other; unlike devices are counted as a bound."""
