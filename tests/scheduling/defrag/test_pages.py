@@ -37,10 +37,10 @@ def plan(actors: Actors) -> DefragPlan:
 
 def test_the_page_of_a_plan_says_who_is_hit_what_it_costs_and_what_it_frees(as_: As, plan: DefragPlan) -> None:  # noqa: F811
     page = as_("operator").get(f"/defrag/{plan.public_id}/").content.decode()
-    for told in ("Approve", "owner / default", "never saved", "10,800 GPU-s", "Fits after", "4 cards"):
+    for told in (f"{plan.public_id}/approve", "owner / default", "never saved", "10,800 GPU-s", "What fits", "4 cards"):
         assert told in page, told
     assert page.count("5,400 GPU-s") == 2
-    assert "Approve" not in as_("auditor").get(f"/defrag/{plan.public_id}/").content.decode()
+    assert f"{plan.public_id}/approve" not in as_("auditor").get(f"/defrag/{plan.public_id}/").content.decode()
 
 
 def test_approving_and_rejecting_by_page(as_: As, plan: DefragPlan) -> None:  # noqa: F811
