@@ -11,7 +11,7 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, defrag, fleet, jobs, mig, preemptions, queue_states, shares
+from pool.scheduling.api import actions, decisions, defrag, fleet, jobs, mig, preemptions, queue_states, shares
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -47,6 +47,9 @@ urlpatterns: list[URLPattern] = [
     path("queues/<str:public_id>/close", queue_states.Close.as_view()),
     path("sharing/rules", shares.Rules.as_view()),
     path("sharing/weights", shares.Weights.as_view()),
+    path("decisions", decisions.Decisions.as_view()),
+    path("decisions/<str:public_id>", decisions.DecisionPage.as_view()),
+    path("decisions/<str:public_id>/replay", decisions.Replay.as_view()),
     path("preemptions", preemptions.Preemptions.as_view()),
     path("fragmentation", defrag.Fragmentation.as_view()),
     path("fragmentation/samples", defrag.Samples.as_view()),

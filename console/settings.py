@@ -247,6 +247,7 @@ WEIR_LOG_BYTES = int(os.environ.get("WEIR_LOG_BYTES", str(4 << 20)))  # output k
 WEIR_GATEWAY_TLS_CERT = os.environ.get("WEIR_GATEWAY_TLS_CERT", "")
 WEIR_GATEWAY_TLS_KEY = os.environ.get("WEIR_GATEWAY_TLS_KEY", "")
 WEIR_GATEWAY_TLS_CLIENT_CA = os.environ.get("WEIR_GATEWAY_TLS_CLIENT_CA", "")  # then agents must show a certificate
+WEIR_LEDGER_DAYS = float(os.environ.get("WEIR_LEDGER_DAYS", "3"))  # so long decisions can be made again
 WEIR_DRIVER_RESERVE_PERCENT = int(os.environ.get("WEIR_DRIVER_RESERVE_PERCENT", "0"))
 
 # Money

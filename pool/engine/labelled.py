@@ -7,7 +7,7 @@ nothing. Labels are seen within a tenant: nobody learns of another tenant's work
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from pool.engine.affinity import Affinity
@@ -15,6 +15,9 @@ from pool.engine.selectors import Labels, Selector, matches
 from pool.engine.types import Hold
 
 K = TypeVar("K", tuple[str, Labels], tuple[str, Affinity])
+# tenant, what its work carries or repels, and (node, holds) of each node with such work
+Carried = tuple[str, Labels, tuple[tuple[int, int], ...]]
+Repelled = tuple[str, Affinity, tuple[tuple[int, int], ...]]
 
 
 class Labelled:
@@ -69,6 +72,17 @@ class Labelled:
         carried = [repr((key, sorted(nodes.items()))) for key, nodes in self._carried.items()]
         repelled = [repr((key, sorted(nodes.items()))) for key, nodes in self._repelled.items()]
         return sorted(carried) + sorted(repelled)
+
+    def lines(self) -> tuple[tuple[Carried, ...], tuple[Repelled, ...]]:
+        """All counts as plain data. Not of a scratch."""
+        carried = tuple((owner, labels, tuple(nodes.items())) for (owner, labels), nodes in self._carried.items())
+        repelled = tuple((owner, term, tuple(nodes.items())) for (owner, term), nodes in self._repelled.items())
+        return carried, repelled
+
+    def restore(self, carried: Iterable[Carried], repelled: Iterable[Repelled]) -> None:
+        """What :meth:`lines` told, in place of what was counted so far."""
+        self._carried = {(owner, labels): Counter(dict(nodes)) for owner, labels, nodes in carried}
+        self._repelled = {(owner, term): Counter(dict(nodes)) for owner, term, nodes in repelled}
 
     def _layers(self) -> Iterator[Labelled]:
         layer: Labelled | None = self

@@ -16,10 +16,12 @@ from console.common import sql
 from pool.engine.affinity import Affinity
 from pool.engine.fleet import Fleet
 from pool.engine.mix import DEFAULT_MIX, TypicalMix
+from pool.engine.neighbours import repels_of
 from pool.engine.selectors import Labels
 from pool.engine.sharing import Weights
-from pool.engine.types import Hold, NodeSpec
+from pool.engine.types import Hold, JobRequest, NodeSpec, Placed
 from pool.inventory.fleet import node_specs, node_versions
+from pool.scheduling.ledger.journal import Journal
 from pool.scheduling.requests import labels_of, repels_of_wishes
 from pool.scheduling.sharing.holdings import Holdings
 
@@ -49,6 +51,7 @@ class FleetMirror:
         self.generation = 0
         self.dirty: set[int] = set()
         self.pledged: dict[int, dict[int, tuple[Hold, ...]]] = {}  # node -> job -> what is held for it
+        self.journal: Journal | None = None  # told of every change of the fleet
 
     def sync(self) -> set[int]:
         """Bring the mirror up to date with all nodes. One query when nothing changed.
@@ -83,6 +86,21 @@ class FleetMirror:
         self.generation += 1
         return {node for node, spec in before.items() if self.specs.get(node) != spec}
 
+    def apply(self, placed: Placed, asked: JobRequest) -> tuple[Hold, ...]:
+        """Hold what a decision placed. Raises like Fleet.apply."""
+        repels = repels_of(asked)
+        holds = self.fleet.apply(placed, asked.tenant, asked.trust_group, asked.labels, repels)
+        if self.journal is not None:
+            for hold in holds:
+                self.journal.took(hold)
+        return holds
+
+    def release(self, holds: Iterable[Hold]) -> None:
+        """Give back what is held only in memory."""
+        for hold in holds:
+            if self.fleet.release(hold) and self.journal is not None:
+                self.journal.gave(hold)
+
     def committed(self, node: int, rows: dict[int, Held], version: int) -> None:
         """Take in what this process itself has just committed on `node`.
 
@@ -115,7 +133,12 @@ class FleetMirror:
     def _rewrite(self, nodes: Iterable[int]) -> None:
         for node in nodes:
             if node in self.specs:
-                self.fleet.replace_node(self.specs[node], self._holds(node, self.held.get(node, {})))
+                self._replace(node, self._holds(node, self.held.get(node, {})))
+
+    def _replace(self, node: int, holds: list[Hold]) -> None:
+        self.fleet.replace_node(self.specs[node], holds)
+        if self.journal is not None:
+            self.journal.is_now(self.specs[node], holds)
 
     def _holds(self, node: int, rows: dict[int, Held]) -> list[Hold]:
         cards = {None, *(card.key for card in self.specs[node].devices)} if node in self.pledged else set()
@@ -133,6 +156,9 @@ class FleetMirror:
         self.holdings.learn(self.specs.values())
         for rows in held.values():
             self._count(rows.values(), 1)
+        if self.journal is not None:  # there was no node when the chain began
+            for node, spec in self.specs.items():
+                self.journal.is_now(spec, self._holds(node, held.get(node, {})))
 
     def _update(self, node: int, version: int, spec: NodeSpec, rows: dict[int, Held]) -> None:
         old = self.held.get(node, {})
@@ -141,21 +167,27 @@ class FleetMirror:
         self._count(rows.values(), 1)
         if self.specs.get(node) == spec and node not in self.pledged:
             # give back before taking: both may name the same card
-            for key in old.keys() - rows.keys():
-                self.fleet.release(old[key].hold)
+            self.release(old[key].hold for key in old.keys() - rows.keys())
+            self.specs[node], self.versions[node], self.held[node] = spec, version, rows
             try:
                 for key in rows.keys() - old.keys():
-                    self.fleet.take(rows[key].hold)
+                    self._take(rows[key].hold)
             except ValueError:  # the fleet knew other things: put the truth in its place
-                self.fleet.replace_node(spec, [row.hold for row in rows.values()])
-            self.specs[node], self.versions[node], self.held[node] = spec, version, rows
+                self._replace(node, [row.hold for row in rows.values()])
             return
         self.specs[node], self.versions[node], self.held[node] = spec, version, rows
-        self.fleet.replace_node(spec, self._holds(node, rows))
+        self._replace(node, self._holds(node, rows))
+
+    def _take(self, hold: Hold) -> None:
+        self.fleet.take(hold)
+        if self.journal is not None:
+            self.journal.took(hold)
 
     def _remove(self, node: int) -> None:
         self._count(self.held.pop(node, {}).values(), -1)
         self.fleet.remove_node(node)
+        if self.journal is not None:
+            self.journal.is_gone(node)
         del self.versions[node], self.specs[node]
 
     def _count(self, rows: Iterable[Held], sign: int) -> None:

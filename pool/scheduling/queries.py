@@ -107,6 +107,20 @@ def decisions_for(actor: Actor, job: Job) -> QuerySet[Decision]:
     return Decision.objects.filter(own(actor, "job__tenant"), job=job).order_by("-id")
 
 
+def all_decisions_for(actor: Actor) -> QuerySet[Decision]:
+    """Newest first; the job with tenant and queue is loaded."""
+    rows = Decision.objects.filter(own(actor, "job__tenant")).select_related("job__tenant", "job__queue")
+    return rows.order_by("-id")
+
+
+def decision_for(actor: Actor, public_id: str) -> Decision:
+    """Raises NotFound, also for one about another tenant's job."""
+    decision = all_decisions_for(actor).filter(public_id=public_id).first()
+    if decision is None:
+        raise NotFound(_("there is no such decision"))
+    return decision
+
+
 def attempts_for(actor: Actor, job: Job) -> QuerySet[Attempt]:
     return Attempt.objects.filter(own(actor, "job__tenant"), job=job).select_related("decision").order_by("-number")
 

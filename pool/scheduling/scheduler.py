@@ -5,8 +5,8 @@ finds the same work without them.
 """
 
 import time
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -22,16 +22,20 @@ from pool.scheduling import wake
 from pool.scheduling.defrag.mover import Mover
 from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
+from pool.scheduling.ledger import inputs
+from pool.scheduling.ledger.codec import digest_of
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
 from pool.scheduling.mirror import FleetMirror, Held
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Allocation, Queue
 from pool.scheduling.preemption.maker import May, RoomMaker
+from pool.scheduling.services.ledger import begin, write_down
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
+from pool.scheduling.sharing.barred import limit_of
 from pool.scheduling.sharing.published import Teller
 from pool.scheduling.sharing.state import Sharing, read_weights
-from pool.scheduling.sharing.turns import Turns, bound_by
+from pool.scheduling.sharing.turns import Turns
 from pool.scheduling.waiting import Waiting, WaitingList
 
 log = structlog.get_logger(__name__)
@@ -99,6 +103,8 @@ class Scheduler:
         self.mover = Mover(self.mirror, self.waiting, self.lease_name, self.epoch)
         self.facts = Facts()
         self.facts.read_all()
+        self.journal = self.mirror.journal = begin(self.mirror.fleet, self.epoch, self.clock())
+        self.rooms.follow(self.journal)
         self.refused.clear()
         self.read_at = time.monotonic()
 
@@ -142,12 +148,11 @@ class Scheduler:
                 else:
                     self.refused[self._class_of(item)] = self._state_for(item)
                 continue
-            asked = item.request
-            holds = self.mirror.fleet.apply(
-                choice.outcome, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
-            )
-            self._arrivals += bool(asked.labels)
+            holds = self.mirror.apply(choice.outcome, item.request)
+            self._arrivals += bool(item.request.labels)
+            before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
+            choice.inputs.update(turns.told(item), before=before, after=usage.queue_bp[item.queue_id])
             turns.placed(item, holds)
             batch.append((choice, holds))
             if not turns.disputed and (len(batch) >= self.batch or time.perf_counter() - began > span):
@@ -160,10 +165,19 @@ class Scheduler:
     def _start_ripe(self, usage: Usage) -> None:
         """Those for whom room was made, and those that move, come first, where their place is held."""
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
-        for item, placed, holds in chain(self.rooms.ripe(), self.mover.ripe()):
+        for item, placed, holds, source in self._ripe():
+            before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
-            batch.append((Choice(item, placed, self._snapshot(), 0), holds))
+            told = {**source, "before": before, "after": usage.queue_bp[item.queue_id]}
+            batch.append((Choice(item, placed, self.journal.mark(), 0, told, digest_of(placed.replicas)), holds))
         self._commit(batch)
+
+    def _ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...], dict[str, Any]]]:
+        """With what is told of why the place was kept."""
+        for item, placed, holds, plan in self.rooms.ripe():
+            yield item, placed, holds, {"preemption": plan, "order": inputs.ROOM}
+        for item, placed, holds, plan in self.mover.ripe():
+            yield item, placed, holds, {"move": plan, "order": inputs.MOVE}
 
     def _may_be_made_room_for(self) -> May:
         """Limits that stopping others would not lift."""
@@ -180,8 +194,7 @@ class Scheduler:
     def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
         """What was decided and not sent: it is decided anew, in another order."""
         for choice, holds in batch:
-            for hold in holds:
-                self.mirror.fleet.release(hold)
+            self.mirror.release(holds)
             self._count(choice.job, holds, usage, -1)
             turns.placed(choice.job, holds, -1)
 
@@ -203,13 +216,22 @@ class Scheduler:
             item.explained = digest
             choices.append(choice)
         if choices:
-            commit_refusals(choices, self.epoch, self.clock())
+            commit_refusals(choices, self.epoch, self.clock(), self.journal)
+        elif self.journal.is_full:
+            write_down(self.journal)
 
     def _explain(self, item: Waiting, usage: Usage, books: Books | None) -> Choice:
-        limit = first_biting(self._limits(item, usage), item.total_share_bp) or bound_by(books, self.sharing, item)
+        limits = self._limits(item, usage)
+        limit = first_biting(limits, item.total_share_bp)
         if limit is not None:
-            return Choice(item, limit, self._snapshot(), 0)
-        return self._decide(item, usage, Policy())
+            told = inputs.of_limits(limits, item.total_share_bp)
+            return Choice(item, limit, self.journal.mark(), 0, told, digest_of(limit))
+        barred = self.sharing.bars(books, item) if books is not None else None
+        if books is None or barred is None:
+            return self._decide(item, usage, Policy())
+        told = inputs.of_tree(self.journal, self.sharing, books, item)
+        limit = limit_of(barred, item, self.waiting.queues)
+        return Choice(item, limit, self.journal.mark(), 0, told, digest_of(barred))
 
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
@@ -233,10 +255,8 @@ class Scheduler:
         asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
         outcome = decide(self.mirror.fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
-        return Choice(item, outcome, self._snapshot(), took)
-
-    def _snapshot(self) -> str:
-        return f"{self.epoch}.{self.mirror.fleet.version}"
+        told = {"request": self.journal.request(asked), "explain": policy.explain, "order": inputs.SWEEP}
+        return Choice(item, outcome, self.journal.mark(), took, told, digest_of(outcome))
 
     def _usage(self) -> Usage:
         queues, tenants = active_jobs() if self._counts_jobs() else ({}, {})
@@ -270,7 +290,7 @@ class Scheduler:
         choices = [choice for choice, _ in batch]
         if self.facts.lacks(nodes_of(choices)):
             self._settle()  # what follows asks the database
-        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock())
+        placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock(), self.journal)
         self._settle()
         if self._guarded(batch, placement.send):
             self._sent = (placement, batch)
@@ -315,9 +335,8 @@ class Scheduler:
     def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Give back in memory what was not made durable, and read those nodes again."""
         for _, holds in batch:
-            for hold in holds:
-                self.mirror.fleet.release(hold)
-                self.mirror.dirty.add(hold.node_key)
+            self.mirror.release(holds)
+            self.mirror.dirty |= {hold.node_key for hold in holds}
 
     def _learn(self, batch: list[tuple[Choice, tuple[Hold, ...]]], done: Committed) -> None:
         """Tell the mirror what this process has just made durable: the fleet holds it already."""

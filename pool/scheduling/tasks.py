@@ -7,6 +7,7 @@ from django.conf import settings
 
 from console.common import clock, ids, lease
 from pool.scheduling.defrag import planner
+from pool.scheduling.services.ledger import prune_ledger
 from pool.scheduling.services.pruning import prune_commands, prune_fragmentation, prune_samples
 
 KEEP_COMMANDS, KEEP_SAMPLES = timedelta(days=1), timedelta(days=35)
@@ -17,11 +18,12 @@ BATCHES = 200  # a run: well within the time limit of a task; the next one goes 
 def prune() -> None:
     """Forgets commands of replicas that ended a day ago: what was held stays in allocations and intervals.
 
-    And what queues held, and how fragmented the pool was, at moments of more than five weeks ago.
+    And what queues held, and how fragmented the pool was, at moments of more than five weeks ago, and what decisions
+    were made on that are older than the setting says.
     """
-    now = clock.now()
+    now, days = clock.now(), timedelta(days=settings.WEIR_LEDGER_DAYS)
     for _ in range(BATCHES):
-        gone = prune_commands(now - KEEP_COMMANDS)
+        gone = prune_commands(now - KEEP_COMMANDS) + prune_ledger(now - days)
         gone += prune_samples(now - KEEP_SAMPLES) + prune_fragmentation(now - KEEP_SAMPLES)
         if not gone:
             break

@@ -34,6 +34,19 @@ def reasons_for(actor: Actor, reasons: Mapping[str, Any]) -> dict[str, Any]:
     return told | {name: reasons[name] for name in ("changes", "never", "role") if name in reasons}
 
 
+def inputs_for(actor: Actor, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a decision was made on (ledger/inputs.py). For those who do not see all work: by which rule the job came,
+    and the shares of its own queue."""
+    if actor.sees_all_work:
+        return dict(inputs)
+    return {name: inputs[name] for name in ("order", "before", "after", "entitled") if name in inputs}
+
+
+def snapshot_for(actor: Actor, snapshot: str) -> str:
+    """The number of changes in it rises with everybody's work."""
+    return snapshot if actor.sees_all_work else ""
+
+
 def _own_part(limit: Mapping[str, Any]) -> dict[str, Any]:
     """Of a queue of somebody else, only that it is in the way."""
     if not limit.get("foreign"):

@@ -58,7 +58,9 @@ def make_world(actors: Actors) -> World:
     replica = held.allocation.replica
     LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=f"{NAME} output".encode(), at=now)
     JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=f"{NAME}-person")
-    Decision.objects.create(job=job, at=now, placed=True, snapshot="s", epoch=1, duration_us=1, reasons={"note": NAME})
+    decision = Decision.objects.create(
+        job=job, at=now, placed=True, snapshot="s", epoch=1, duration_us=1, reasons={"note": NAME}
+    )
     token, _ = tenants.create_token(actors.owner_a, name=f"{NAME}-token", scopes=["jobs:read"])
     record(actors.owner_a, "job.submit", job, tenant_id=actors.a.pk, after={"name": job.name})
     entry = AuditEntry.objects.filter(tenant_id=actors.a.pk).latest("pk")
@@ -72,6 +74,7 @@ def make_world(actors: Actors) -> World:
         ("jobs", "public_id"): job.public_id,
         ("jobs", "action"): "cancel",
         ("jobs", "stream"): "stdout",
+        ("decisions", "public_id"): decision.public_id,
         ("allocations", "public_id"): held.allocation.public_id,
         ("queues", "public_id"): job.queue.public_id,
         ("nodes", "public_id"): card.node.public_id,

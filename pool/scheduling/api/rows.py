@@ -8,7 +8,7 @@ from rest_framework import serializers
 from console.common.actor import Actor
 from pool.scheduling import ports
 from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
-from pool.scheduling.telling import reasons_for
+from pool.scheduling.telling import inputs_for, reasons_for, snapshot_for
 
 _HIDDEN = "***"
 _MORE = ["attempts", "decision", "cloned_from", "checkpoint", "checkpoint_at"]
@@ -98,11 +98,25 @@ class AttemptRow(serializers.ModelSerializer[Attempt]):
 
 class DecisionRow(serializers.ModelSerializer[Decision]):
     id = serializers.CharField(source="public_id")
+    snapshot = serializers.SerializerMethodField(
+        help_text="chain of the ledger and number of changes; empty for those who do not see all work"
+    )
+    inputs = serializers.SerializerMethodField(
+        help_text="the rule by which it came, and what its queue held before and after, in basis points of a card"
+    )
+    digest = serializers.CharField(help_text="of the outcome: a replay gives the same")
     reasons = serializers.SerializerMethodField(help_text="counts and scores are for those who see all work")
 
     class Meta:
         model = Decision
-        fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons"]
+        fields = ["id", "at", "placed", "snapshot", "duration_us", "reasons", "inputs", "digest"]
+
+    def get_snapshot(self, decision: Decision) -> str:
+        return snapshot_for(self.context["actor"], decision.snapshot)
+
+    @extend_schema_field({"type": "object", "additionalProperties": True})
+    def get_inputs(self, decision: Decision) -> dict[str, Any]:
+        return inputs_for(self.context["actor"], decision.inputs)
 
     @extend_schema_field({"type": "object", "additionalProperties": True})
     def get_reasons(self, decision: Decision) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 import structlog
 
 from pool.engine.fleet import Fleet, holds_of
-from pool.engine.neighbours import repels_of
 from pool.engine.types import Hold, Placed
 from pool.scheduling.defrag import told
 from pool.scheduling.defrag.queries import RuleSet, rules
@@ -31,7 +30,7 @@ log = structlog.get_logger(__name__)
 LATE = timedelta(minutes=15)  # a job may take five minutes to save; then its place is given up
 LOOK_S = 2.0  # between two looks for an approved plan, while there is none
 _State, _Why = DefragMove.State, DefragMove.Dropped
-Ripe = tuple[Waiting, Placed, tuple[Hold, ...]]
+Ripe = tuple[Waiting, Placed, tuple[Hold, ...], str]
 
 
 class Mover:
@@ -43,10 +42,10 @@ class Mover:
         self.pledges: dict[int, Pledge] = {}  # by job: places of those that move, and of those that moves make room for
         self._steps: set[int] = set()  # those that have begun
         self._due = 0.0
-        for move in DefragMove.objects.filter(state=_State.MOVING).select_related("step", "job__tenant"):
+        for move in DefragMove.objects.filter(state=_State.MOVING).select_related("step__plan", "job__tenant"):
             self._hold_place(move)
         for step in DefragStep.objects.filter(plan__state=DefragPlan.State.RUNNING, closed_at=None):
-            moves = list(step.moves.select_related("job__tenant"))
+            moves = list(step.moves.select_related("step__plan", "job__tenant"))
             if any(move.started_at is not None for move in moves):
                 self._hold_step(step, moves)
 
@@ -76,20 +75,18 @@ class Mover:
             self._forget_steps(now)
 
     def ripe(self) -> Iterator[Ripe]:
-        """Jobs whose new place is free, held in the fleet from here on as any other that is about to be stored."""
+        """Jobs whose new place is free, held in the fleet from here on as any other that is about to be stored; and the
+        plan that moves them."""
         found = [(self.waiting.jobs[job], pledge) for job, pledge in self.pledges.items() if self._is_ripe(job, pledge)]
         for item, _ in found:  # all first: see RoomMaker.ripe
             self.mirror.unpledge(item.pk)
         for item, pledge in found:
-            asked = item.request
             try:
-                holds = self.mirror.fleet.apply(
-                    pledge.placed, asked.tenant, asked.trust_group, asked.labels, repels_of(asked)
-                )
+                holds = self.mirror.apply(pledge.placed, item.request)
             except ValueError as error:
                 log.warning("move_not_free", job=item.public_id, error=str(error))
                 continue
-            yield item, pledge.placed, holds
+            yield item, pledge.placed, holds, pledge.public_id
 
     def _is_ripe(self, job: int, pledge: Pledge) -> bool:
         free = job in self.waiting.jobs and pledges.is_free(pledge, self.mirror)
@@ -205,7 +202,15 @@ class Mover:
         tenant = move.job.tenant
         placed = read_placed(move.job_id, move.target)
         holds = tuple(holds_of(placed.replicas, tenant.public_id, tenant.trust_key))
-        return Pledge(move.pk, move.job_id, placed, holds, frozenset({move.replica_id}), since or move.job.queued_at)
+        return Pledge(
+            move.pk,
+            move.step.plan.public_id,
+            move.job_id,
+            placed,
+            holds,
+            frozenset({move.replica_id}),
+            since or move.job.queued_at,
+        )
 
     def _hold_step(self, step: DefragStep, moves: list[DefragMove]) -> None:
         """Of shared cards only what is free: a part that somebody still has would close the card to all on it."""

@@ -4,6 +4,7 @@ from pool.scheduling.models.allocation import Allocation, Interval
 from pool.scheduling.models.command import NodeCommand
 from pool.scheduling.models.defrag import DefragMove, DefragPlan, DefragRules, DefragStep, FragmentationSample
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
+from pool.scheduling.models.ledger import LedgerBase, LedgerPlan, LedgerSegment
 from pool.scheduling.models.preemption import Preemption, Victim
 from pool.scheduling.models.queue import Queue
 from pool.scheduling.models.sharing import DeviceWeight, QueueSample, SharingRules
@@ -24,6 +25,9 @@ __all__ = [
     "JobEvent",
     "JobRole",
     "JobState",
+    "LedgerBase",
+    "LedgerPlan",
+    "LedgerSegment",
     "NodeCommand",
     "Preemption",
     "Queue",

@@ -99,10 +99,13 @@ class Decision(models.Model):
     job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     at = models.DateTimeField()
     placed = models.BooleanField()
-    snapshot = models.CharField(max_length=64)  # id of the fleet state that was decided on
+    snapshot = models.CharField(max_length=64)  # what was decided on: a chain of the ledger, and how many changes
     epoch = models.BigIntegerField()  # of the scheduler that decided
     duration_us = models.PositiveIntegerField()
     reasons = models.JSONField()
+    # what it was made on besides the snapshot (ledger/inputs.py), and the outcome in full: a replay gives the same
+    inputs = models.JSONField(default=dict)
+    digest = models.CharField(max_length=32, blank=True, default="")
 
     class Meta:
         indexes = [models.Index(fields=["job", "-id"], name="decision_job_newest")]

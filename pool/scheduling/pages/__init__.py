@@ -5,6 +5,7 @@ from django.urls.resolvers import URLPattern
 
 from pool.scheduling.pages import (
     acting,
+    decision,
     defrag,
     defrag_rules,
     detail,
@@ -37,6 +38,7 @@ urlpatterns: list[URLPattern] = [
     path("defrag/rules/", defrag_rules.edit, name="defrag_rules"),
     path("defrag/<str:public_id>/", defrag.plan, name="defrag_plan"),
     path("defrag/<str:public_id>/<str:action>", defrag.act, name="defrag_act"),
+    path("decisions/<str:public_id>/", decision.decision, name="decision_detail"),
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),

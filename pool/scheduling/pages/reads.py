@@ -1,11 +1,12 @@
 """Reads that only the pages need: a fixed number of queries, however many rows there are."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, QuerySet
+from django.urls import reverse
 
 from console.common.actor import Actor
 from pool.inventory.models import DeviceModel
@@ -13,6 +14,7 @@ from pool.scheduling import queries
 from pool.scheduling.models import Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.pages import asking, reasons, words
 from pool.scheduling.states import JOB_FINAL
+from pool.scheduling.telling import reasons_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,33 @@ def replicas_of_attempt(actor: Actor, job: Job, number: int) -> QuerySet[Replica
 
 
 def timeline(actor: Actor, job: Job, most: int = 100) -> list[words.Line]:
-    """Newest first."""
+    """Newest first; what was placed, and each time it was found to have to wait, with a link to the decision."""
     events = queries.timeline(actor, job).order_by("-id")[:most]
-    return [words.line_of(event) for event in events]
+    decisions = list(queries.decisions_for(actor, job)[:most])
+    placed = {decision.at: _link(decision) for decision in decisions if decision.placed}
+    lines = [
+        replace(words.line_of(event), href=placed.get(event.at, "") if event.kind == "placed" else "")
+        for event in events
+    ]
+    waits = _waits_of(actor, [decision for decision in decisions if not decision.placed])
+    # stable: of one moment, what happened goes before what was thought of it
+    return sorted([*lines, *waits], key=lambda line: line.at, reverse=True)[:most]
+
+
+def _waits_of(actor: Actor, refusals: list[Decision]) -> list[words.Line]:
+    """Newest first. Of those that tell the reader the same, the first: that others came and went is not for it to
+    know."""
+    found: list[words.Line] = []
+    for decision in refusals:
+        text = reasons.explain(reasons_for(actor, decision.reasons)).summary
+        if found and found[-1].text == text:
+            found.pop()
+        found.append(words.Line(decision.at, "quiet", "hourglass", text, "", _link(decision)))
+    return found
+
+
+def _link(decision: Decision) -> str:
+    return reverse("scheduling:decision_detail", args=[decision.public_id])
 
 
 def offered_models() -> QuerySet[DeviceModel]:

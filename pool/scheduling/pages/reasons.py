@@ -1,6 +1,6 @@
 """Why a job runs where it runs, or why it waits: reasons, as the reader may know them (telling.py), in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from console.common import formats
 from pool.inventory.models import Node
 from pool.scheduling.pages import surroundings
-from pool.scheduling.telling import decided_by
+from pool.scheduling.telling import CRITERIA, decided_by
 
 FILTERS: dict[str, str | Promise] = {
     "schedulable": gettext_lazy("cordoned, draining, faulty or out of reach"),
@@ -103,12 +103,10 @@ def explain(reasons: Mapping[str, Any], asked_bp: int = 0) -> Why:
 def _told_shortly(key: str) -> Why:
     if not key:
         return Why(True, _("It was placed at once: nothing else had to be weighed."))
-    return Why(
-        True, _("Of the nodes that could hold it, this one was chosen by: %(name)s.") % {"name": _criterion(key)}
-    )
+    return Why(True, _("Of the nodes that could hold it, this one was chosen by: %(name)s.") % {"name": criterion(key)})
 
 
-def _criterion(key: str, tie_rule: str = "free_gpu") -> str:
+def criterion(key: str, tie_rule: str = "free_gpu") -> str:
     return {
         "bucket": _("Change of fragmentation"),
         "tie": str(_TIES.get(tie_rule, tie_rule)),
@@ -140,14 +138,13 @@ def _node_names(scores: list[Mapping[str, Any]]) -> dict[int, str]:
 
 
 def _rows(score: Mapping[str, Any], other: Mapping[str, Any], first: str) -> list[Row]:
-    shown: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "bucket": _fragmentation,
-        "tie": lambda parts: _part(parts["tie"]),
-        "node_index": lambda parts: str(parts["node_index"]),
-    }
-    return [
-        Row(_criterion(key, score["tie_rule"]), show(score), show(other), first == key) for key, show in shown.items()
-    ]
+    shown = zip(CRITERIA, criteria_of(score), criteria_of(other), strict=True)
+    return [Row(criterion(key, score["tie_rule"]), ours, theirs, first == key) for key, ours, theirs in shown]
+
+
+def criteria_of(score: Mapping[str, Any]) -> list[str]:
+    """What a node scored in each of CRITERIA, in words."""
+    return [_fragmentation(score), _part(score["tie"]), str(score["node_index"])]
 
 
 def _fragmentation(score: Mapping[str, Any]) -> str:

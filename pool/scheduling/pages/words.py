@@ -39,6 +39,7 @@ class Line:
     icon: str
     text: str
     actor: str
+    href: str = ""
 
 
 def _placed(params: Mapping[str, Any]) -> str:

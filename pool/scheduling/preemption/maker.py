@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from pool.engine.neighbours import repels_of
 from pool.engine.preempt import Asking, NoPlan, Plan, Rules, plan
 from pool.engine.sharing import Amounts, Books, Entitlements, Order
 from pool.engine.sharing.amounts import NOTHING, plus
 from pool.engine.types import Hold, Placed, Policy
+from pool.scheduling.ledger.journal import Journal
+from pool.scheduling.ledger.plans import Recorder
 from pool.scheduling.models import JobState, Preemption, Queue
 from pool.scheduling.preemption import pledges
 from pool.scheduling.preemption.pledges import Pledge
@@ -28,7 +29,7 @@ MOST = 8  # plans a sweep
 BUDGET_S = 0.1  # of a sweep, for planning
 LATE = timedelta(minutes=10)  # what was told to stop is given up: its grace is seconds
 AGAIN_S = 30  # a refusal holds so long at most: cool-downs and minimal run times end
-_QUIET = Policy(explain=False)
+QUIET = Policy(explain=False)
 May = Callable[[Waiting], bool]
 
 
@@ -45,13 +46,19 @@ class RoomMaker:
     """One thread owns it, beside a mirror. Costs one glance while nobody waits."""
 
     def __init__(self, sharing: Sharing, lease_name: str, epoch: int) -> None:
+        """`follow` it with a journal before it plans: what it takes up of open plans is in the chain's beginning."""
         self.sharing, self.mirror, self.waiting = sharing, sharing.mirror, sharing.waiting
         self.lease_name, self.epoch = lease_name, epoch
         self.roll = Roll(sharing)
         self.pledges: dict[int, Pledge] = {}  # by job
         self._refused: dict[object, tuple[object, ...]] = {}  # class of jobs -> what it was refused on
+        self.reasons: dict[int, NoPlan] = {}  # by job: why nobody is stopped for it
         for pledge in pledges.open_pledges():
             self._take(pledge)
+
+    def follow(self, journal: Journal) -> None:
+        """Plans are recorded here from now on."""
+        self.journal, self.recorder = journal, Recorder(journal)
 
     def _take(self, pledge: Pledge) -> None:
         self.pledges[pledge.job_id] = pledge
@@ -77,21 +84,20 @@ class RoomMaker:
             elif not any(job in jobs for jobs in self.mirror.pledged.values()):
                 self.mirror.pledge(job, pledge.holds)  # it was to start and was not stored
 
-    def ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...]]]:
-        """Jobs whose place is free now, held in the fleet from here on as any other that is about to be stored."""
+    def ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...], str]]:
+        """Jobs whose place is free now, held in the fleet from here on as any other that is about to be stored; and
+        the preemption that made it free."""
         found = [(self.waiting.jobs[job], pledge) for job, pledge in self.pledges.items() if self._is_ripe(job, pledge)]
         # all of them first: to end a pledge writes its nodes anew, without what is only about to be stored there
         for item, _ in found:
             self.mirror.unpledge(item.pk)
         for item, pledge in found:
-            asked = item.request
-            labels, repels = asked.labels, repels_of(asked)
             try:
-                holds = self.mirror.fleet.apply(pledge.placed, asked.tenant, asked.trust_group, labels, repels)
+                holds = self.mirror.apply(pledge.placed, item.request)
             except ValueError as error:  # by hand somebody else has it: settle holds it again, and gives up in the end
                 log.warning("pledge_not_free", job=item.public_id, error=str(error))
                 continue
-            yield item, pledge.placed, holds
+            yield item, pledge.placed, holds, pledge.public_id
 
     def _is_ripe(self, job: int, pledge: Pledge) -> bool:
         free = job in self.waiting.jobs and pledges.is_free(pledge, self.mirror)
@@ -120,18 +126,19 @@ class RoomMaker:
         return {replica for pledge in self.pledges.values() for replica in pledge.leaving}
 
     def _plan_one(self, now: datetime, may: May, until: float) -> bool:
-        scene = self._scene()
+        scene, asked = self._scene(), False
         for item in self._in_order(scene):
-            if time.perf_counter() > until:
+            if asked and time.perf_counter() > until:  # one each sweep, however slow the machine is
                 return False
             mark = (self.mirror.fleet.version, self.roll.version, seconds(now) // AGAIN_S, len(self.waiting))
             key = (item.queue_id, item.priority, item.preemptible, item.class_key(True))
             if self._refused.get(key) == mark or not may(item):
                 continue
-            began = time.perf_counter_ns()
+            began, asked = time.perf_counter_ns(), True
             found = self._ask(scene, item, now)
             if isinstance(found, NoPlan):
                 self._refused[key] = mark
+                self.reasons[item.pk] = found
             elif self._carry_out(scene, item, found, now, (time.perf_counter_ns() - began) // 1000):
                 return True
         return False
@@ -165,10 +172,12 @@ class RoomMaker:
         for leaf in list(order.turns()):
             yield from lines[leaf]
 
+    def _asking(self, item: Waiting) -> Asking:
+        return Asking(item.request, self.sharing.leaf(item), item.priority, self.sharing.asks(item), item.preemptible)
+
     def _ask(self, scene: Scene, item: Waiting, now: datetime) -> Plan | NoPlan:
-        asking = Asking(item.request, self.sharing.leaf(item), item.priority, self.sharing.asks(item), item.preemptible)
-        fleet, roster = self.mirror.fleet, self.roll.roster
-        return plan(fleet, scene.shares, scene.books, roster, asking, seconds(now), scene.rules, _QUIET)
+        fleet, roster, asking = self.mirror.fleet, self.roll.roster, self._asking(item)
+        return plan(fleet, scene.shares, scene.books, roster, asking, seconds(now), scene.rules, QUIET)
 
     def _carry_out(self, scene: Scene, item: Waiting, found: Plan, now: datetime, took_us: int) -> bool:
         if not found.victims:
@@ -178,10 +187,14 @@ class RoomMaker:
             plan=found,
             running={victim.job_key: self.roll.roster.jobs[victim.job_key] for victim in found.victims},
             shares=self._told(scene, item, found),
-            snapshot=f"{self.epoch}.{self.mirror.fleet.version}",
+            snapshot=self.journal.mark(),
             duration_us=took_us,
         )
-        row = make_room(room, self.lease_name, self.epoch, now)
+        roster, asking = self.roll.roster, self._asking(item)
+        told, jobs = self.recorder.record(scene.shares, scene.books, roster, asking, seconds(now), scene.rules, found)
+        row = make_room(room, self.lease_name, self.epoch, now, self.journal, told)
+        if row is not None:
+            self.recorder.stored(jobs)
         # whether or not it came to pass: who was to go is looked at again
         self.mirror.holdings.touched |= {victim.job_key for victim in found.victims}
         self.mirror.dirty |= {hold.node_key for job in room.running.values() for r in job.replicas for hold in r.holds}

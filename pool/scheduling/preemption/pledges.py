@@ -16,6 +16,7 @@ class Pledge:
     """`leaving`: replicas that were told to end so that `placed` becomes free."""
 
     pk: int
+    public_id: str
     job_id: int
     placed: Placed
     holds: tuple[Hold, ...]
@@ -36,7 +37,7 @@ def pledge_of(row: Preemption, tenant: str, trust_group: str) -> Pledge:
     placed = read_placed(row.job_id, row.placement)
     leaving = frozenset(pk for victim in row.victims.all() for pk in victim.replicas)
     holds = tuple(holds_of(placed.replicas, tenant, trust_group))
-    return Pledge(row.pk, row.job_id, placed, holds, leaving, row.created_at)
+    return Pledge(row.pk, row.public_id, row.job_id, placed, holds, leaving, row.created_at)
 
 
 def open_pledges() -> list[Pledge]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from itertools import chain as joined
 from operator import attrgetter
@@ -18,8 +18,18 @@ from console.common.actor import system
 from console.common.errors import Conflict
 from pool.engine.types import Placed, Refused, ScoreParts
 from pool.scheduling.facts import Facts
+from pool.scheduling.ledger.journal import Journal
 from pool.scheduling.limits import Limit
-from pool.scheduling.models import Allocation, Attempt, Decision, Interval, JobEvent, NodeCommand, Replica
+from pool.scheduling.models import (
+    Allocation,
+    Attempt,
+    Decision,
+    Interval,
+    JobEvent,
+    LedgerSegment,
+    NodeCommand,
+    Replica,
+)
 from pool.scheduling.services import rows
 from pool.scheduling.services.taking import still_queued, take
 from pool.scheduling.waiting import Waiting
@@ -36,6 +46,8 @@ class Choice:
     outcome: Placed | Refused | Limit
     snapshot: str
     duration_us: int
+    inputs: dict[str, Any] = field(default_factory=dict)  # ledger/inputs.py
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +74,18 @@ class Placement:
     nothing at all was written. Whoever calls wakes the gateways (pool/scheduling/wake.py).
     """
 
-    def __init__(self, choices: Sequence[Choice], facts: Facts, lease_name: str, epoch: int, now: datetime) -> None:
+    def __init__(
+        self,
+        choices: Sequence[Choice],
+        facts: Facts,
+        lease_name: str,
+        epoch: int,
+        now: datetime,
+        journal: Journal | None = None,
+    ) -> None:
         facts.learn(nodes_of(choices))
+        self._journal = journal
+        self._segment: LedgerSegment | None = None
         self._choices, self._lease, self._epoch = list(choices), lease_name, epoch
         self._made = {choice.job.pk: _rows_of(choice, facts, epoch, now) for choice in choices}
         self._open: ExitStack | None = None
@@ -73,13 +95,16 @@ class Placement:
         """All of it, the commit too."""
         rows = [self._made[choice.job.pk] for choice in self._choices]
         nodes = nodes_of(self._choices)
+        if self._journal is not None and self._segment is None:
+            self._segment = self._journal.segment()
+        told = [self._segment] if self._segment is not None else []
         try:
             with ExitStack() as stack:
                 commit = stack.enter_context(sql.joint())
                 self._versions = take(self._lease, self._epoch, nodes, [choice.job.pk for choice in self._choices])
                 entries = audit.Chain().link(_SCHEDULER, [_audit_entry(choice) for choice in self._choices])
                 groups = _groups(rows)
-                bulk.insert(*groups, entries, keys=bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK))
+                bulk.insert(*groups, entries, told, keys=bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK))
                 commit()
                 self._open = stack.pop_all()
         except sql.Mismatch:
@@ -90,6 +115,8 @@ class Placement:
         for _ in range(len(self._choices) + 2):
             if self._stored():
                 self.done = self._committed()
+                if self._journal is not None:
+                    self._journal.stored(self._segment)
                 return
             self._leave_out()
             if not self._choices:
@@ -128,12 +155,17 @@ _STOCKED = (Decision, Attempt, Replica, Allocation)
 _STOCK = bulk.Stock()
 
 
-def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime) -> None:
+def commit_refusals(choices: Sequence[Choice], epoch: int, now: datetime, journal: Journal | None = None) -> None:
     """Why jobs wait, for their pages. Nothing depends on it."""
+    segment = journal.segment() if journal is not None else None
     with transaction.atomic():
         bulk.insert(
-            [_decision(choice, epoch, now) for choice in choices], keys=bulk.Keys({Decision: len(choices)}, _STOCK)
+            [_decision(choice, epoch, now) for choice in choices],
+            [segment] if segment is not None else [],
+            keys=bulk.Keys({Decision: len(choices)}, _STOCK),
         )
+    if journal is not None:
+        journal.stored(segment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +228,8 @@ def _decision(choice: Choice, epoch: int, now: datetime) -> Decision:
         epoch=epoch,
         duration_us=choice.duration_us,
         reasons=reasons_of(choice.outcome),
+        inputs=choice.inputs,
+        digest=choice.digest,
     )
 
 

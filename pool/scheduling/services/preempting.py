@@ -7,13 +7,14 @@ from datetime import datetime
 from django.db import IntegrityError, transaction
 
 from console.audit import services as audit
-from console.common import lease
+from console.common import bulk, lease
 from console.common.actor import system
 from pool.engine.preempt import Plan, Running
 from pool.engine.preempt import Victim as Loss
 from pool.engine.types import WHOLE
 from pool.inventory.services import lock_nodes
-from pool.scheduling.models import Job, JobState, Preemption, Replica, Victim
+from pool.scheduling.ledger.journal import Journal
+from pool.scheduling.models import Job, JobState, LedgerPlan, Preemption, Replica, Victim
 from pool.scheduling.preemption.pledges import placement_json
 from pool.scheduling.services.events import note
 from pool.scheduling.services.placement import Fenced
@@ -40,16 +41,26 @@ class _Changed(Exception):
     """What the plan was made on is no longer so."""
 
 
-def make_room(room: Room, lease_name: str, epoch: int, now: datetime) -> Preemption | None:
-    """Tells the victims to end and stores for whom. None where the job no longer waits or a victim no longer runs as
-    it did: then nothing was changed. Raises Fenced when the epoch is no longer current."""
+def make_room(
+    room: Room, lease_name: str, epoch: int, now: datetime, journal: Journal, told: LedgerPlan
+) -> Preemption | None:
+    """Tells the victims to end and stores for whom, and (`told`) what it was planned on. None where the job no longer
+    waits or a victim no longer runs as it did: then nothing was changed. Raises Fenced when the epoch is no longer
+    current."""
+    segment = journal.segment()
     try:
         with transaction.atomic():
             if not lease.hold(lease_name, epoch).rows():
                 raise Fenced("this scheduler lost its lease")
-            return _make(room, epoch, now)
+            row = _make(room, epoch, now)
+            told.preemption = row
+            told.save(force_insert=True)
+            if segment is not None:
+                bulk.insert([segment])
     except (_Changed, IntegrityError):
         return None
+    journal.stored(segment)
+    return row
 
 
 def close_preemption(pk: int, state: str, dropped: str, now: datetime) -> bool:

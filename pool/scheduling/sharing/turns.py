@@ -7,15 +7,19 @@ the queue that is furthest below what it is entitled to, its highest priority fi
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from pool.engine.sharing import Amounts, Books, Order
+from pool.engine.sharing import Amounts, Order
 from pool.engine.sharing.amounts import NOTHING, plus
+from pool.engine.sharing.amounts import PLAIN as UNITS
 from pool.engine.types import Hold
 from pool.scheduling.limits import Limit
 from pool.scheduling.sharing.barred import limit_of
 from pool.scheduling.sharing.state import Sharing, several
 from pool.scheduling.waiting import Waiting
 
+PLAIN: Final = "plain"  # by priority, then age
+FAIR: Final = "fair"  # the queue that is furthest below what it is entitled to
 FEW = 64  # jobs that are decided on in the time after which a first batch is sent anyway
 
 
@@ -67,6 +71,13 @@ class Turns:
         if self._order is not None:
             self._order.changed(leaf)
 
+    def told(self, item: Waiting) -> dict[str, Any]:
+        """By which rule the job came, and what its queue is entitled to where that decided: for the ledger."""
+        if self._order is None:
+            return {"order": PLAIN}
+        entitled = self._order.shares.of(self._sharing.leaf(item))[0]
+        return {"order": FAIR, "entitled": entitled // UNITS}
+
     def bars(self, item: Waiting) -> Limit | None:
         """What keeps the job back although cards may be free."""
         if self._books is None or not self._sharing.layout.binds:
@@ -91,11 +102,3 @@ class Turns:
 
     def _held_by(self, leaf: int) -> Amounts:
         return NOTHING if self._books is None else self._books.used[leaf]
-
-
-def bound_by(books: Books | None, sharing: Sharing, item: Waiting) -> Limit | None:
-    """The same as `Turns.bars`, outside a pass."""
-    if books is None:
-        return None
-    barred = sharing.bars(books, item)
-    return None if barred is None else limit_of(barred, item, sharing.waiting.queues)

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0009_stop_reason_move'),
+        ('scheduling', '0010_ledger'),
     ]
 
     operations = [
