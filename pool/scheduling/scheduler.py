@@ -173,10 +173,12 @@ class Scheduler:
         self._commit(batch)
 
     def _ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...], dict[str, Any]]]:
-        """With what is told of why the place was kept."""
+        """With what is told of why the place was kept. No pledge may end once some of them are held in the fleet: that
+        writes its nodes anew, without what is only about to be stored there."""
+        moving = self.mover.unpledge_ripe()
         for item, placed, holds, plan in self.rooms.ripe():
             yield item, placed, holds, {"preemption": plan, "order": inputs.ROOM}
-        for item, placed, holds, plan in self.mover.ripe():
+        for item, placed, holds, plan in self.mover.take(moving):
             yield item, placed, holds, {"move": plan, "order": inputs.MOVE}
 
     def _may_be_made_room_for(self) -> May:

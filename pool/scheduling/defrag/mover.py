@@ -74,16 +74,19 @@ class Mover:
         elif not DefragMove.objects.filter(state=_State.MOVING).exists():
             self._forget_steps(now)
 
-    def ripe(self) -> Iterator[Ripe]:
-        """Jobs whose new place is free, held in the fleet from here on as any other that is about to be stored; and the
-        plan that moves them."""
+    def unpledge_ripe(self) -> list[tuple[Waiting, Pledge]]:
+        """Jobs whose new place is free; from here on it is no longer held for them, until `take`."""
         found = [(self.waiting.jobs[job], pledge) for job, pledge in self.pledges.items() if self._is_ripe(job, pledge)]
-        for item, _ in found:  # all first: see RoomMaker.ripe
+        for item, _ in found:
             self.mirror.unpledge(item.pk)
+        return found
+
+    def take(self, found: list[tuple[Waiting, Pledge]]) -> Iterator[Ripe]:
+        """Those, held in the fleet from here on as any other that is about to be stored; and the plan that moves them."""
         for item, pledge in found:
             try:
                 holds = self.mirror.apply(pledge.placed, item.request)
-            except ValueError as error:
+            except ValueError as error:  # settle holds it again, and gives up in the end
                 log.warning("move_not_free", job=item.public_id, error=str(error))
                 continue
             yield item, pledge.placed, holds, pledge.public_id

@@ -11,9 +11,11 @@ from console.audit.models import AuditEntry
 from pool.inventory.models import Device
 from pool.scheduling import services
 from pool.scheduling.defrag import planner
+from pool.scheduling.ledger.replay import replay
 from pool.scheduling.models import (
     Allocation,
     Attempt,
+    Decision,
     DefragMove,
     DefragPlan,
     DefragRules,
@@ -209,3 +211,17 @@ def test_by_schedule_by_itself_and_inside_windows_only() -> None:
     assert world.plan().state == "proposed"
     DefragRules.objects.update(windows=[], busiest_percent=10)
     assert world.plan().state == "proposed"
+
+
+def test_its_decision_is_in_the_ledger_and_can_be_made_again() -> None:
+    world = Scattered()
+    world.wait_for_four()
+    plan = world.approve()
+    world.through()
+    move = DefragMove.objects.order_by("number")[0]
+    decision = Decision.objects.filter(job=move.job, placed=True).latest("pk")
+    assert (decision.inputs["order"], decision.inputs["move"]) == ("move", plan.public_id)
+    again = replay(decision.public_id)
+    assert again.same
+    DefragMove.objects.filter(pk=move.pk).update(target=DefragMove.objects.order_by("number")[1].target)
+    assert not replay(decision.public_id).same
