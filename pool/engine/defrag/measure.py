@@ -59,21 +59,35 @@ def _spread(lines: Sequence[ClassLine], capacity: int) -> int:
     return lost * WHOLE // (sum(weights) * capacity)
 
 
+def usable(fleet: Fleet, work: Work) -> tuple[Ints, Ints]:
+    """What of each card the class would hold, in bp, and how many of its replicas each node."""
+    fleet.settle()
+    device, node = fleet.state.device, fleet.state.node
+    used, _, replicas = _layout(fleet, work, device, node)
+    return used, replicas
+
+
 def _class(fleet: Fleet, work: Work, device: Ints, node: Ints, free: Ints) -> tuple[Ints, ClassLine]:
+    used, best, replicas = _layout(fleet, work, device, node)
+    used = np.minimum(used, free)
+    served = np.minimum(free, best)
+    return used, ClassLine(work, int(served.sum()), int(used.sum()), int(replicas.sum()))
+
+
+def _layout(fleet: Fleet, work: Work, device: Ints, node: Ints) -> tuple[Ints, Ints, Ints]:
+    """By card what the class would hold, and what of it were the card empty; by row how many replicas."""
     trust = fleet.trust_number(work.tenant, work.trust_group) if work.tenant else 0
     task = compile_class(fleet, work.request, trust)
     if not work.tenant:
         device = _trusting(device)
-    best = np.zeros_like(free)
-    used = np.zeros_like(free)
+    best = np.zeros_like(device[s.SHARE])
+    used = np.zeros_like(best)
     replicas, parts = _fits(fleet, task, device, node)
     for part, count, each in parts:
         best = np.maximum(best, _when_empty(fleet, part).take(device[s.KIND]) * _takes(part, device))
         wanted = np.minimum(count, np.maximum(replicas[:, None] * each - (np.cumsum(count, axis=1) - count), 0))
         used += wanted * part.wants[0].share.take(device[s.KIND])
-    used = np.minimum(used, free)
-    served = np.minimum(free, best)
-    return used, ClassLine(work, int(served.sum()), int(used.sum()), int(replicas.sum()))
+    return used, best, replicas
 
 
 def _trusting(device: Ints) -> Ints:

@@ -82,7 +82,7 @@ class Mover:
         return found
 
     def take(self, found: list[tuple[Waiting, Pledge]]) -> Iterator[Ripe]:
-        """Those, held in the fleet from here on as any other that is about to be stored; and the plan that moves them."""
+        """Those, held in the fleet from here on as any other that is about to be stored, with the plan of each."""
         for item, pledge in found:
             try:
                 holds = self.mirror.apply(pledge.placed, item.request)
