@@ -1,42 +1,44 @@
-"""Which rows changed since when, so that a score vector renews only those."""
+"""Which rows changed since when, so that what is kept of a fleet renews only those."""
 
 from __future__ import annotations
 
 from typing import Final
 
-LONGEST: Final = 16_384
+import numpy as np
+
+REMEMBERED: Final = 1_024  # latest changes kept one by one
+WALKED: Final = 96  # changes from which it is quicker to ask every row
 
 
 class ChangeLog:
-    """Positions count every change ever made; only the last ``LONGEST`` are remembered."""
+    """Positions count every change ever made. ``last[row]``: position of the row's last change."""
 
-    def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.base = 0
+    def __init__(self, rows: int = 0) -> None:
+        self.last = np.full(rows, -1, dtype=np.int64)
+        self.latest: list[int] = []  # rows of the latest changes, in their order
+        self.position = 0
         self.dirty: set[int] = set()  # rows whose derived arrays are out of date
 
     def add(self, row: int) -> None:
         """Note a change of a row."""
-        self.rows.append(row)
+        self.last[row] = self.position
+        self.position += 1
         self.dirty.add(row)
-        if len(self.rows) > LONGEST:
-            self.base += LONGEST // 2
-            del self.rows[: LONGEST // 2]
+        self.latest.append(row)
+        if len(self.latest) > REMEMBERED:
+            del self.latest[: REMEMBERED // 2]
 
-    def mark(self) -> int:
-        """The position after the last change."""
-        return self.base + len(self.rows)
+    def since(self, position: int) -> list[int]:
+        """Rows changed since a position, each once, in no order."""
+        changes = self.position - position
+        if changes <= WALKED:
+            return list(set(self.latest[len(self.latest) - changes :]))
+        rows: list[int] = (self.last >= position).nonzero()[0].tolist()
+        return rows
 
-    def since(self, position: int) -> list[int] | None:
-        """Rows changed since a position, each once; None if that is forgotten."""
-        if position < self.base:
-            return None
-        return sorted(set(self.rows[position - self.base :]))
-
-    def back_to(self, position: int) -> None:
-        """Forget the changes after a position (they were undone)."""
-        self.dirty.clear()
-        if position < self.base:
-            self.rows, self.base = [], position
-        else:
-            del self.rows[position - self.base :]
+    def copy(self) -> ChangeLog:
+        """One to go on in, for changes that will be forgotten."""
+        fresh = ChangeLog()
+        fresh.last, fresh.latest = self.last.copy(), self.latest.copy()
+        fresh.position, fresh.dirty = self.position, self.dirty.copy()
+        return fresh

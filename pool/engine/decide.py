@@ -12,6 +12,7 @@ from pool.engine.changes import smallest_changes
 from pool.engine.classes import compile_class
 from pool.engine.fleet import Fleet
 from pool.engine.funnel import funnel
+from pool.engine.refusals import kept_funnel
 from pool.engine.rooms import rooms_of
 from pool.engine.search_order import level_counts
 from pool.engine.trying import try_place
@@ -36,16 +37,8 @@ def decide(fleet: Fleet, job: JobRequest, policy: Policy = DEFAULT) -> Placed | 
 
 
 def _failed(fleet: Fleet, job: JobRequest, request: ReplicaRequest, scattered: bool) -> tuple[FilterCount, ...]:
-    """The funnel. A full pool refuses the same requests again and again while nothing changes, so
-    it is kept until something does, for jobs that no neighbour concerns."""
+    """The funnel, kept from one refusal to the next for jobs that no neighbour concerns."""
     trust = fleet.trust_number(job.tenant, job.trust_group)
-    near = neighbours.allowed(fleet, job) if neighbours.concerned(fleet, job) else None
-    if fleet.reasons[0] != fleet.version:
-        fleet.reasons = (fleet.version, {})
-    key, kept = (request, trust, scattered), fleet.reasons[1]
-    if near is not None or key not in kept:
-        failed = funnel(fleet, compile_class(fleet, request, trust), near, scattered)
-        if near is not None:
-            return failed
-        kept[key] = failed
-    return kept[key]
+    if not neighbours.concerned(fleet, job):
+        return kept_funnel(fleet, request, trust, scattered)
+    return funnel(fleet, compile_class(fleet, request, trust), neighbours.allowed(fleet, job), scattered)

@@ -24,14 +24,16 @@ from pool.engine.labelsets import LabelSets
 from pool.engine.layout import load_node, with_row, without_row
 from pool.engine.mix import DEFAULT_MIX, TypicalMix, compile_mix
 from pool.engine.state import State
-from pool.engine.types import MOST_CARDS, WHOLE, FilterCount, Hold, NodeSpec, Placed, ReplicaPlacement
+from pool.engine.types import MOST_CARDS, WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
 
 if TYPE_CHECKING:
     from pool.engine.affinity import Affinity
     from pool.engine.islands import Islands
+    from pool.engine.refusals import Stops
     from pool.engine.selectors import Labels
     from pool.engine.vectors import ScoreVector
 
+FEW = 8  # rows that are settled one by one
 MOST_VECTORS = 1024  # score vectors kept; the oldest used goes first
 
 
@@ -76,7 +78,7 @@ class Fleet:
         self.kept_vectors: dict[object, ScoreVector] = {}  # those outside, while in scratch
         self.twin: tuple[int, Fleet] | None = None  # the same hardware, empty (validate.py)
         self.verdicts: dict[object, bool] = {}
-        self.reasons: tuple[int, dict[object, tuple[FilterCount, ...]]] = (-1, {})  # at a version (decide.py)
+        self.reasons: dict[object, Stops] = {}  # of what is refused (refusals.py)
         self.described: tuple[int, bytes] | None = None  # digest of the hardware (digest.py)
         self.cards = np.zeros(1, dtype=np.int64)  # of each kind, open or not
         self.tables = compile_mix(self.mix, self.kinds, 1, self.cards)
@@ -230,27 +232,30 @@ class Fleet:
 
     def settle(self) -> None:
         """Bring the derived arrays up to date with what was held and released."""
-        if self.log.dirty:
-            rows = np.fromiter(self.log.dirty, dtype=np.int64)
-            s.settle(self.state, rows, self.kinds, self.tables)
-            self.log.dirty.clear()
+        dirty = self.log.dirty
+        if not dirty:
+            return
+        if len(dirty) <= FEW:
+            for row in dirty:
+                s.settle_one(self.state, row, self.kinds, self.tables)
+        else:
+            s.settle(self.state, np.fromiter(dirty, dtype=np.int64), self.kinds, self.tables)
+        dirty.clear()
 
     @contextmanager
     def scratch(self) -> Iterator[None]:
         """Whatever is held inside is forgotten at the end, as if it had never been."""
         self.settle()
-        before, mark, version = self.state, self.log.mark(), self.version
+        before, log, version, reasons = self.state, self.log, self.version, self.reasons
         labelled, self.labelled = self.labelled, Labelled(self.labelled)
-        self.reasons = (-1, {})
-        self.state = State(before.device.copy(), before.node.copy())
+        self.state, self.log, self.reasons = before.copy(), log.copy(), {}
         outer, self.kept_vectors, self.vectors = self.kept_vectors, self.vectors, {}
         try:
             yield
         finally:
             self.vectors, self.kept_vectors = self.kept_vectors, outer
-            self.state, self.version, self.labelled = before, version, labelled
-            self.reasons = (-1, {})
-            self.log.back_to(mark)
+            self.state, self.log, self.version, self.labelled = before, log, version, labelled
+            self.reasons = reasons
 
     def _check_node(self, node: NodeSpec, holds: Sequence[Hold]) -> None:
         _check_size(node)
@@ -328,7 +333,8 @@ class Fleet:
 
     def _forget_scores(self) -> None:
         self.vectors.clear()
-        self.log = ChangeLog()
+        self.reasons.clear()
+        self.log = ChangeLog(len(self.nodes))
         self.log.dirty.update(range(len(self.nodes)))
         self.version += 1
 

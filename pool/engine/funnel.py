@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pool.engine.fleet import Fleet
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Stopped = NDArray[np.uint8]
 
 FILTERS: Final = (
     "schedulable",  # the card or its node is drained, cordoned or faulty
@@ -42,6 +44,10 @@ FILTERS: Final = (
 )
 
 
+AT: Final = {name: index for index, name in enumerate(FILTERS)}
+NO_CARD: Final = len(FILTERS)  # where a row has no further card
+
+
 def funnel(
     fleet: Fleet, task: TaskClass, allowed: Bools | None = None, scattered: bool = False
 ) -> tuple[FilterCount, ...]:
@@ -49,20 +55,44 @@ def funnel(
     left out, and the counts add up to the fleet. ``allowed``: by row, where neighbours let the
     job be. ``scattered``: only the required topology level is missing. Of unequal devices, those
     of the sort that fewest cards can serve are counted."""
+    return counts_of(*totals(stops(fleet, task, allowed, scattered)), task.request.devices == 0)
+
+
+def stops(
+    fleet: Fleet, task: TaskClass, allowed: Bools | None = None, scattered: bool = False, rows: Ints | None = None
+) -> Stopped:
+    """By row (of all, or for devices that are alike of these) and column, the filter that stops the
+    card, as its place in :data:`FILTERS`; for CPU-only work one column that stands for the node."""
     fleet.settle()
-    last = "topology" if scattered else "gang"
-    rows = np.ones(len(fleet.nodes), dtype=bool) if allowed is None else allowed
+    device, node = fleet.state.device, fleet.state.node
+    if rows is not None:
+        device, node = device.take(rows, axis=1), node.take(rows, axis=1)
+    inside = np.ones(node.shape[1], dtype=bool) if allowed is None else allowed
     if task.request.devices == 0:
-        return _nodes(fleet, task, rows, last)
-    device = fleet.state.device
-    left: Bools = device[s.KIND] > 0
-    counts = []
-    for name, passes in _card_filters(fleet, task, rows):
-        stopped = left & ~passes
-        left = left & passes
-        counts.append(FilterCount(name, int(stopped.sum()), int(stopped.any(axis=1).sum())))
-    counts.append(FilterCount(last, int(left.sum()), int(left.any(axis=1).sum())))
-    return tuple(count for count in counts if count.devices)
+        filters, cards = _node_filters(task, node, inside), np.ones((node.shape[1], 1), dtype=bool)
+    else:
+        filters, cards = _card_filters(fleet, task, device, node, inside), device[s.KIND] > 0
+    stopped = np.full(cards.shape, AT["topology" if scattered else "gang"], dtype=np.uint8)
+    for name, passes in reversed(filters):
+        np.putmask(stopped, ~passes, AT[name])
+    np.putmask(stopped, ~cards, NO_CARD)
+    return stopped
+
+
+def totals(stopped: Stopped) -> tuple[list[int], list[int]]:
+    """By filter, the cards that it stops and the rows that have such a card."""
+    cells = stopped.size
+    met = np.zeros((len(stopped), NO_CARD + 1), dtype=bool)
+    met[np.repeat(np.arange(len(stopped)), cells // max(len(stopped), 1)), stopped.ravel()] = True
+    cards: list[int] = np.bincount(stopped.ravel(), minlength=NO_CARD + 1).tolist()
+    nodes: list[int] = met.sum(axis=0).tolist()
+    return cards, nodes
+
+
+def counts_of(cards: list[int], nodes: list[int], of_nodes: bool) -> tuple[FilterCount, ...]:
+    """The totals by name, without zeros. ``of_nodes``: no cards were asked for."""
+    found = zip(FILTERS, cards[:NO_CARD], nodes[:NO_CARD], strict=True)
+    return tuple(FilterCount(name, 0 if of_nodes else some, on) for name, some, on in found if on)
 
 
 def _scarcest(fleet: Fleet, task: TaskClass) -> TaskClass:
@@ -72,60 +102,60 @@ def _scarcest(fleet: Fleet, task: TaskClass) -> TaskClass:
     return min(task.parts, key=lambda part: int(eligible(fleet.state.device, part, part.wants[0]).sum()))
 
 
-def _card_filters(fleet: Fleet, whole_task: TaskClass, rows: Bools) -> list[tuple[str, Bools]]:
-    device, node, task = fleet.state.device, fleet.state.node, _scarcest(fleet, whole_task)
+def _card_filters(
+    fleet: Fleet, whole_task: TaskClass, device: Ints, node: Ints, inside: Bools
+) -> list[tuple[str, Bools]]:
+    task = _scarcest(fleet, whole_task)
     request, asked = task.request, whole_task.request
     want = task.wants[-1]  # the least demanding device
     kind = device[s.KIND]
     whole, soft, cut = (task.isolation == name for name in ("exclusive", "vgpu", "mig"))
     memory = device[s.MEMORY] if soft else fleet.kinds.memory.take(kind)
-    everything = np.ones(kind.shape, dtype=bool)
     can = eligible(device, task, want)
-    parts: NDArray[np.int64] = parts_per_card(fleet, task, want, device) if cut else can.astype(np.int64)
+    parts: Ints | Bools = parts_per_card(fleet, task, want, device) if cut else can
     enough: Bools = parts.sum(axis=1) >= request.devices
     if whole_task.parts:
         enough = choose_unequal(fleet, whole_task, look(fleet, None, 0)).enough
-    models = _kinds(fleet, replace(request, vendors=frozenset(), preference=()))
-    selected = everything if task.selected is None else task.selected.take(device[s.LABEL]) == 1
     use = device[s.USE]
-    usable = {
-        "exclusive": everything,
-        "vgpu": (use == s.IDLE) | (use == s.SHARED),
-        "mig": may_cut(device) & (fleet.kinds.cuttable.take(kind) == 1),
-    }[task.isolation]
-    return [
+    filters = [
         ("schedulable", device[s.OPEN] == 1),
-        ("model", models.take(kind)),
+        ("model", of_model(fleet, request).take(kind)),
         ("vendor", task.models.take(kind) == 1),
-        ("selector", selected),
-        ("mig_mode", (fleet.kinds.uncut.take(kind) == 0) if cut else fleet.kinds.plain.take(kind) == 1),
-        ("isolation", usable),
-        ("mig_profile", can if cut else everything),
-        ("memory", everything if cut else memory >= want.memory.take(kind)),
-        ("share", whole_free(device) if whole else device[s.SHARE] >= want.share.take(kind)),
-        ("trust", may_share(device, task.trust) if soft else everything),
-        ("node_cpu", (node[s.CPU] >= asked.cpu_milli)[:, None] & everything),
-        ("node_memory", (node[s.HOST] >= asked.host_memory_mib)[:, None] & everything),
-        ("affinity", rows[:, None] & everything),
-        ("node_devices", enough[:, None] & everything),
     ]
+    if task.selected is not None:
+        filters.append(("selector", task.selected.take(device[s.LABEL]) == 1))
+    if cut:
+        may = may_cut(device) & (fleet.kinds.cuttable.take(kind) == 1)
+        filters += [("mig_mode", fleet.kinds.uncut.take(kind) == 0), ("isolation", may), ("mig_profile", can)]
+    else:
+        filters.append(("mig_mode", fleet.kinds.plain.take(kind) == 1))
+    if soft:
+        filters.append(("isolation", (use == s.IDLE) | (use == s.SHARED)))
+    if not cut:
+        filters.append(("memory", memory >= want.memory.take(kind)))
+    filters.append(("share", whole_free(device) if whole else device[s.SHARE] >= want.share.take(kind)))
+    if soft:
+        filters.append(("trust", may_share(device, task.trust)))
+    filters += [
+        ("node_cpu", (node[s.CPU] >= asked.cpu_milli)[:, None]),
+        ("node_memory", (node[s.HOST] >= asked.host_memory_mib)[:, None]),
+        ("affinity", inside[:, None]),
+        ("node_devices", enough[:, None]),
+    ]
+    return [(name, np.broadcast_to(passes, kind.shape)) for name, passes in filters]
 
 
-def _kinds(fleet: Fleet, request: ReplicaRequest) -> Bools:
-    return np.array([allows(request, kind) for kind in fleet.kinds.all], dtype=bool)
+def of_model(fleet: Fleet, request: ReplicaRequest) -> Bools:
+    """By kind of card, whether its model alone would do."""
+    named = replace(request, vendors=frozenset(), preference=())
+    return np.array([allows(named, kind) for kind in fleet.kinds.all], dtype=bool)
 
 
-def _nodes(fleet: Fleet, task: TaskClass, rows: Bools, last: str) -> tuple[FilterCount, ...]:
-    node, request = fleet.state.node, task.request
-    left: Bools = np.ones(node.shape[1], dtype=bool)
-    counts = []
-    for name, passes in (
-        ("schedulable", node[s.NODE_OPEN] == 1),
-        ("node_cpu", node[s.CPU] >= request.cpu_milli),
-        ("node_memory", node[s.HOST] >= request.host_memory_mib),
-        ("affinity", rows),
-    ):
-        counts.append(FilterCount(name, 0, int((left & ~passes).sum())))
-        left = left & passes
-    counts.append(FilterCount(last, 0, int(left.sum())))
-    return tuple(count for count in counts if count.nodes)
+def _node_filters(task: TaskClass, node: Ints, inside: Bools) -> list[tuple[str, Bools]]:
+    request = task.request
+    return [
+        ("schedulable", (node[s.NODE_OPEN] == 1)[:, None]),
+        ("node_cpu", (node[s.CPU] >= request.cpu_milli)[:, None]),
+        ("node_memory", (node[s.HOST] >= request.host_memory_mib)[:, None]),
+        ("affinity", inside[:, None]),
+    ]

@@ -52,6 +52,7 @@ class Kinds:
         self.cuttable: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
         self.plain: NDArray[np.int64] = np.ones(1, dtype=np.int64)
         self.uncut: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self.memories, self.plains = [1], [1]  # memory and plain as plain numbers
 
     def add(self, devices: Iterable[DeviceSpec]) -> bool:
         """Number the kinds of these devices; True if one of them was new."""
@@ -67,6 +68,7 @@ class Kinds:
         self.cuttable = np.array([kind.family is not None for kind in self.all], dtype=np.int64)
         self.plain = np.array([kind.plain for kind in self.all], dtype=np.int64)
         self.uncut = np.array([kind.uncut for kind in self.all], dtype=np.int64)
+        self.memories, self.plains = self.memory.tolist(), self.plain.tolist()
         return True
 
     def number(self, device: DeviceSpec) -> int:

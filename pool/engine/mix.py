@@ -118,6 +118,17 @@ DEFAULT_MIX: Final = _default()  # until a pool has seen requests of its own
 
 
 @dataclass(frozen=True, slots=True)
+class PlainTables:
+    """The tables of :class:`MixTables` that are read row by row, as lists."""
+
+    cpu_steps: list[int]
+    share_step: list[int]
+    single: list[int]
+    multi: list[int]
+    broken: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class MixTables:
     """A mix compiled for the kinds of card of a fleet; values are share (bp) x weight.
 
@@ -138,6 +149,7 @@ class MixTables:
     shares: int
     counts: int
     states: int
+    plain: PlainTables
 
 
 def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, cards: Ints | None) -> MixTables:
@@ -185,17 +197,20 @@ def compile_mix(mix: TypicalMix, kinds: Kinds, most_devices: int, cards: Ints | 
             else:
                 single[number, step:, marks.index(needed) + 1 :] += weight
     share_step = np.searchsorted(np.array(marks or [WHOLE + 1]), np.arange(WHOLE + 1), "right")
+    broken = np.diff(multi, axis=2, prepend=0).ravel()
+    tables = share_step.tolist(), single.ravel().tolist(), multi.ravel().tolist(), broken.tolist()
     return MixTables(
         cpu_steps=np.array(cpu_steps, dtype=np.int64),
         share_step=share_step.astype(np.int64),
         single=single.ravel(),
         multi=multi.ravel(),
-        broken=np.diff(multi, axis=2, prepend=0).ravel(),
+        broken=broken,
         cut=cut.ravel(),
         cpus=cpus,
         shares=shares,
         counts=counts,
         states=states,
+        plain=PlainTables(cpu_steps, *tables),
     )
 
 

@@ -13,7 +13,7 @@ from pool.engine.fleet import Fleet
 from pool.engine.islands import by_island, islands_of
 from pool.engine.mix import SCALE
 from pool.engine.picks import NEVER
-from pool.engine.scoring import ROW_BITS, TIE_BITS, TIE_FULL, ZERO_BUCKET, cpu_is_tight
+from pool.engine.scoring import ROW_BITS, TIE_BITS, TIE_FULL, ZERO_BUCKET
 from pool.engine.types import DevicePlacement, ReplicaPlacement, ScoreParts
 from pool.engine.vectors import ScoreVector
 
@@ -83,28 +83,31 @@ def _part(fleet: Fleet, task: TaskClass, row: int, column: int, start: int, pick
     return DevicePlacement(card.key, share, memory, "mig", profile.name, start, profile.units)
 
 
-def parts_of(fleet: Fleet, vector: ScoreVector, row: int) -> ScoreParts:
-    """The score of a row, taken apart."""
-    key = int(vector.scores.key[row])
-    tight = cpu_is_tight(fleet, vector.policy)
-    cards = fleet.nodes[row].devices
+def parts_of(fleet: Fleet, vector: ScoreVector, row: int, columns: Sequence[int] | None = None) -> ScoreParts:
+    """The score of a row, taken apart; ``columns`` if they are known."""
+    scores, node = vector.scores, fleet.nodes[row]
+    key, cards = int(scores.key[row]), node.devices
+    if columns is None:
+        columns = chosen_columns(fleet, vector, row)
     return ScoreParts(
-        node_key=fleet.nodes[row].key,
-        device_keys=tuple(cards[c].key for c in chosen_columns(fleet, vector, row)),
-        fragmentation_change_bp=int(vector.scores.change[row]) / SCALE,
-        bucket=(key >> (ROW_BITS + TIE_BITS)) - ZERO_BUCKET,
-        tie_rule="free_gpu_and_cpu" if tight else "free_gpu",
-        tie=(key >> ROW_BITS) & TIE_FULL,
-        node_index=row,
+        node.key,
+        tuple([cards[column].key for column in columns]),
+        int(scores.change[row]) / SCALE,
+        (key >> (ROW_BITS + TIE_BITS)) - ZERO_BUCKET,
+        "free_gpu_and_cpu" if vector.basis[1] else "free_gpu",
+        (key >> ROW_BITS) & TIE_FULL,
+        row,
     )
 
 
-def first_score(fleet: Fleet, vector: ScoreVector, row: int) -> tuple[ScoreParts, ScoreParts | None, int]:
-    """The winner's score, that of the best other node that is no better by score (what goes before
-    the score may have chosen), and how many nodes could hold it."""
+def first_score(
+    fleet: Fleet, vector: ScoreVector, row: int, columns: Sequence[int] | None = None
+) -> tuple[ScoreParts, ScoreParts | None, int]:
+    """The winner's score (on these columns, if they are known), that of the best other node that is
+    no better by score (what goes before the score may have chosen), and how many nodes could hold it."""
     key = vector.scores.key
-    considered = int(np.count_nonzero(key != NEVER))
-    winner = parts_of(fleet, vector, row)
+    considered = int(np.count_nonzero(key < NEVER))
+    winner = parts_of(fleet, vector, row, columns)
     if considered < 2:
         return winner, None, considered
     kept = key[row]

@@ -6,7 +6,8 @@ the truth that holds change; the rest is derived from it by :func:`settle`, row 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from pool.engine.kinds import Kinds
 from pool.engine.mix import MixTables
+from pool.engine.plain import PlainRow
 from pool.engine.types import WHOLE
 
 Ints = NDArray[np.int64]
@@ -55,10 +57,15 @@ MIXED: Final = 4  # holds that contradict each other: takes nothing until it is 
 
 @dataclass(slots=True)
 class State:
-    """The arrays of a fleet."""
+    """The arrays of a fleet, and settled rows of them in plain numbers (:func:`plain_row`)."""
 
     device: Ints
     node: Ints
+    plain: dict[int, PlainRow] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        """One that can change without this one's changing."""
+        return State(self.device.copy(), self.node.copy(), self.plain.copy())
 
     @staticmethod
     def empty(rows: int, columns: int) -> State:
@@ -71,8 +78,8 @@ class State:
 
 def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
     """Derive ROOM, STEP, FREE, CARDS and USABLE of these rows."""
-    if len(rows) == 1:
-        return settle_one(state, int(rows[0]), kinds, mix)
+    for row in rows.tolist() if state.plain else ():
+        state.plain.pop(row, None)
     device, node = state.device.take(rows, axis=1), state.node.take(rows, axis=1)
     room = np.minimum(device[SHARE], device[MEMORY] * WHOLE // kinds.memory.take(device[KIND]))
     soft = (device[USE] == IDLE) | (device[USE] == SHARED)
@@ -88,28 +95,49 @@ def settle(state: State, rows: Ints, kinds: Kinds, mix: MixTables) -> None:
 
 
 def settle_one(state: State, row: int, kinds: Kinds, mix: MixTables) -> None:
-    """The same for one row, which is what changes between two decisions: plain numbers are three
-    times as fast as arrays of eight."""
-    cells, node = state.device[:, row].T.tolist(), state.node[:, row]
-    step = int(mix.cpu_steps.searchsorted(node[CPU], "right"))
-    rooms, free, cards, whole, usable = [], 0, 0, 0, 0
+    """The same for one row, which is what changes between two decisions, in plain numbers."""
+    cells, node = state.device[:, row].T.tolist(), state.node[:, row].tolist()
+    memory_of, plain_of, steps = kinds.memories, kinds.plains, mix.plain.share_step
+    single, cpus, shares = mix.plain.single, mix.cpus, mix.shares
+    step = bisect_right(mix.plain.cpu_steps, node[CPU])
+    free = cards = whole = usable = 0
+    differs = False
     for cell in cells:
-        kind, is_open, use, share, slices = cell[KIND], cell[OPEN], cell[USE], cell[SHARE], cell[SLICES]
-        room = 0
-        if is_open and use in (IDLE, SHARED) and kinds.plain.item(kind):
-            room = max(min(share, cell[MEMORY] * WHOLE // kinds.memory.item(kind)), 0)
-        rooms.append(room)
-        whole += room == WHOLE
-        free += max(share, 0) * is_open
-        cards += WHOLE * is_open
-        line = kind * mix.cpus + step
-        usable += room * mix.single.item(line * mix.shares + mix.share_step.item(room))
-        if mix.states > 1 and is_open and use in (IDLE, CUT):
-            usable += mix.cut.item(line * mix.states + slices)
-    usable += mix.multi.item((int(node[FIRST_KIND]) * mix.cpus + step) * mix.counts + whole)
-    state.device[ROOM, row] = rooms
-    state.device[STEP, row] = [mix.share_step.item(room) for room in rooms]
+        kind, _, is_open, use, share, memory, _, slices, _, _, room_before, step_before = cell
+        room, line = 0, kind * cpus + step
+        if is_open:
+            cards += WHOLE
+            if share > 0:
+                free += share
+                if (use == IDLE or use == SHARED) and plain_of[kind]:  # noqa: SIM109 a tuple takes longer
+                    room = memory * WHOLE // memory_of[kind]
+                    room = (share if share < room else room) if room > 0 else 0
+            if mix.states > 1 and (use == IDLE or use == CUT):  # noqa: SIM109
+                usable += mix.cut.item(line * mix.states + slices)
+        share_step = steps[room]
+        if room != room_before or share_step != step_before:
+            cell[ROOM], cell[STEP], differs = room, share_step, True
+        if room:
+            whole += room == WHOLE
+            usable += room * single[line * shares + share_step]
+    usable += mix.plain.multi[(node[FIRST_KIND] * cpus + step) * mix.counts + whole]
+    if differs:
+        state.device[ROOM:, row] = [[cell[ROOM] for cell in cells], [cell[STEP] for cell in cells]]
     state.node[FREE:, row] = free, usable, cards
+    state.plain[row] = PlainRow(cells, node[CPU], node[HOST], node[NODE_OPEN], node[FIRST_KIND], free, usable, whole)
+
+
+def plain_row(state: State, row: int) -> PlainRow:
+    """A settled row in plain numbers, made once until it changes."""
+    known = state.plain.get(row)
+    if known is None:
+        cells, node = state.device[:, row].T.tolist(), state.node[:, row].tolist()
+        whole = sum(cell[ROOM] == WHOLE for cell in cells)
+        known = PlainRow(
+            cells, node[CPU], node[HOST], node[NODE_OPEN], node[FIRST_KIND], node[FREE], node[USABLE], whole
+        )
+        state.plain[row] = known
+    return known
 
 
 def bases(device: Ints, node: Ints, cpu: Ints, mix: MixTables) -> tuple[Ints, Ints]:

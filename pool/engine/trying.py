@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pool.engine.fleet import Fleet
 from pool.engine.gang import place_gang
-from pool.engine.placing import first_score, replica_at
+from pool.engine.placing import chosen_columns, first_score, replica_at
 from pool.engine.rows import best_row
 from pool.engine.types import JobRequest, Placed, Policy, RoleRequest
 from pool.engine.vectors import vector_for
@@ -27,8 +27,9 @@ def _place(fleet: Fleet, job: JobRequest, policy: Policy) -> Placed | RoleReques
     row = best_row(fleet, job, vector)
     if row is None:
         return role
-    replica = replica_at(fleet, vector, row, role.name, 0)
-    return Placed(job.key, (replica,), *first_score(fleet, vector, row))
+    columns = chosen_columns(fleet, vector, row)
+    replica = replica_at(fleet, vector, row, role.name, 0, columns)
+    return Placed(job.key, (replica,), *first_score(fleet, vector, row, columns))
 
 
 def _by_preference(fleet: Fleet, job: JobRequest, policy: Policy) -> Placed | RoleRequest:

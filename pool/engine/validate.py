@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pool.engine.capacity import replicas_per_node
 from pool.engine.changes import smallest_changes
 from pool.engine.classes import compile_class
 from pool.engine.fleet import Fleet
@@ -40,8 +41,20 @@ def could_never(fleet: Fleet, job: JobRequest, policy: Policy) -> bool:
     if key not in twin.verdicts:
         if len(twin.verdicts) >= MOST_VERDICTS:
             twin.verdicts.clear()
-        twin.verdicts[key] = not isinstance(try_place(twin, job, policy), Placed)
+        twin.verdicts[key] = not _holds(twin, job, policy)
     return twin.verdicts[key]
+
+
+def _holds(twin: Fleet, job: JobRequest, policy: Policy) -> bool:
+    """Whether the empty fleet holds a job. For one replica of like devices counting says so."""
+    role = job.roles[0]
+    alone = len(job.roles) == 1 and role.replicas == 1 and not role.request.asks
+    levels = job.required_topology_level or job.preferred_topology_level
+    if alone and not levels and not job.affinity and not role.request.preference and len(role.request.memory_mib) < 2:
+        twin.settle()
+        task = compile_class(twin, role.request, twin.trust_number(job.tenant, job.trust_group))
+        return bool(replicas_per_node(twin, task).any())
+    return isinstance(try_place(twin, job, policy), Placed)
 
 
 def _alone(job: JobRequest) -> JobRequest:
