@@ -252,7 +252,7 @@ class Window(serializers.JSONField):
     pass
 
 
-class RulesRow(serializers.Serializer[Any]):
+class DefragRulesRow(serializers.Serializer[Any]):
     """What is not named in a change stays."""
 
     mode = serializers.ChoiceField(choices=DefragRules.Mode.choices, required=False)
@@ -275,15 +275,15 @@ class RulesRow(serializers.Serializer[Any]):
 class Rules(ApiView):
     room = "fleet"
 
-    @extend_schema(responses={200: RulesRow}, operation_id="defrag_rules")
+    @extend_schema(responses={200: DefragRulesRow}, operation_id="defrag_rules")
     def get(self, request: Request) -> Response:
         """When and how gently the pool is defragmented. Operators and auditors."""
         queries.may_see(self.actor)
-        return Response(RulesRow(queries.rules()).data)
+        return Response(DefragRulesRow(queries.rules()).data)
 
-    @extend_schema(request=RulesRow, responses={200: RulesRow}, operation_id="defrag_rules_set")
+    @extend_schema(request=DefragRulesRow, responses={200: DefragRulesRow}, operation_id="defrag_rules_set")
     @idempotent
     def post(self, request: Request) -> Response:
-        """Change the rules. Operators."""
-        given = params.body(RulesRow, self.sent)
-        return Response(RulesRow(set_defrag_rules(self.actor, given)).data)
+        """Change when and how gently the pool is defragmented. Operators."""
+        given = params.body(DefragRulesRow, self.sent)
+        return Response(DefragRulesRow(set_defrag_rules(self.actor, given)).data)
