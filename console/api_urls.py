@@ -11,7 +11,19 @@ from console.common.api.problems import not_found
 from console.tenants import api as tenants
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
-from pool.scheduling.api import actions, decisions, defrag, fleet, jobs, mig, preemptions, queue_states, shares
+from pool.scheduling.api import (
+    actions,
+    budgets,
+    decisions,
+    defrag,
+    fleet,
+    jobs,
+    mig,
+    preemptions,
+    queue_states,
+    reservations,
+    shares,
+)
 
 _JOB = "jobs/<str:public_id>"
 _schema = SpectacularJSONAPIView.as_view(permission_classes=[HasActor])
@@ -45,8 +57,17 @@ urlpatterns: list[URLPattern] = [
     path("queues/<str:public_id>/hold", queue_states.Hold.as_view()),
     path("queues/<str:public_id>/release", queue_states.Release.as_view()),
     path("queues/<str:public_id>/close", queue_states.Close.as_view()),
+    path("queues/<str:public_id>/budget", budgets.OfQueue.as_view()),
+    path("queues/<str:public_id>/budget/lift", budgets.LiftOfQueue.as_view()),
+    path("projects/<str:public_id>/budget", budgets.OfProject.as_view()),
+    path("projects/<str:public_id>/budget/lift", budgets.LiftOfProject.as_view()),
+    path("budgets", budgets.Budgets.as_view()),
     path("sharing/rules", shares.Rules.as_view()),
     path("sharing/weights", shares.Weights.as_view()),
+    path("reservations", reservations.Reservations.as_view()),
+    path("reservations/<str:public_id>", reservations.ReservationPage.as_view()),
+    path("reservations/<str:public_id>/cancel", reservations.Cancel.as_view()),
+    path("calendar", reservations.Calendar.as_view()),
     path("decisions", decisions.Decisions.as_view()),
     path("decisions/<str:public_id>", decisions.DecisionPage.as_view()),
     path("decisions/<str:public_id>/replay", decisions.Replay.as_view()),

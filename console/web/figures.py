@@ -19,6 +19,7 @@ Figure = dict[str, Any]
 WHOLE_BP = 10_000
 _SHORTEST = timedelta(minutes=10)
 _SAMPLE_GAP_S = 900  # of samples that come every five minutes
+_DAYS = timedelta(days=2)
 _GAP_S = 180  # a longer silence is drawn as a gap, not as a straight line over it
 
 
@@ -27,10 +28,10 @@ def pool_use(samples: Sequence[PoolSample]) -> Figure:
     times = [sample.at for sample in samples]
     allocated = [100 * sample.share_bp / (sample.devices * WHOLE_BP) if sample.devices else None for sample in samples]
     used = [None if sample.utilisation_bp is None else sample.utilisation_bp / 100 for sample in samples]
-    return _figure(
+    return figure(
         [
-            _line(_("Allocated"), times, allocated, "accent", unit="%", fill=True),
-            _line(_("GPU utilisation"), times, used, "warn", unit="%", dash="dot"),
+            line(_("Allocated"), times, allocated, "accent", unit="%", fill=True),
+            line(_("GPU utilisation"), times, used, "warn", unit="%", dash="dot"),
         ],
         y={"range": [0, 100], "ticksuffix": " %", "nticks": 5},
     )
@@ -39,10 +40,10 @@ def pool_use(samples: Sequence[PoolSample]) -> Figure:
 def queue_depth(samples: Sequence[PoolSample]) -> Figure:
     """Jobs that wait and jobs that run."""
     times = [sample.at for sample in samples]
-    return _figure(
+    return figure(
         [
-            _line(_("Queued"), times, [sample.queued_jobs for sample in samples], "warn", fill=True, shape="hv"),
-            _line(
+            line(_("Queued"), times, [sample.queued_jobs for sample in samples], "warn", fill=True, shape="hv"),
+            line(
                 _("Running"),
                 times,
                 [sample.running_jobs for sample in samples],
@@ -59,10 +60,10 @@ def fragmentation(samples: Sequence[FragmentationSample]) -> Figure:
     """Free capacity that is of no use, in percent of the pool, and how many cards it strands."""
     times = [sample.at for sample in samples]
     lost = [100 * sample.stranded_bp / sample.capacity_bp if sample.capacity_bp else None for sample in samples]
-    figure = _figure(
+    drawn = figure(
         [
-            _line(_("Of no use to any work"), times, lost, "warn", unit="%", fill=True, gap_s=_SAMPLE_GAP_S),
-            _line(
+            line(_("Of no use to any work"), times, lost, "warn", unit="%", fill=True, gap_s=_SAMPLE_GAP_S),
+            line(
                 _("Of no use, mean over the classes"),
                 times,
                 [sample.spread_bp / 100 for sample in samples],
@@ -71,7 +72,7 @@ def fragmentation(samples: Sequence[FragmentationSample]) -> Figure:
                 gap_s=_SAMPLE_GAP_S,
             ),
             {
-                **_line(
+                **line(
                     _("Stranded devices"),
                     times,
                     [sample.stranded_devices for sample in samples],
@@ -85,7 +86,7 @@ def fragmentation(samples: Sequence[FragmentationSample]) -> Figure:
         ],
         y={"rangemode": "tozero", "ticksuffix": " %", "nticks": 5},
     )
-    figure["layout"]["yaxis2"] = {
+    drawn["layout"]["yaxis2"] = {
         **_axis(),
         "overlaying": "y",
         "side": "right",
@@ -94,16 +95,16 @@ def fragmentation(samples: Sequence[FragmentationSample]) -> Figure:
         "nticks": 5,
         "tickformat": ",d",
     }
-    figure["layout"]["margin"]["r"] = 48
-    return figure
+    drawn["layout"]["margin"]["r"] = 48
+    return drawn
 
 
 def device_use(points: Sequence[Point]) -> Figure:
     """Utilisation and memory of one card, in percent."""
     times = [point.at for point in points]
-    return _figure(
+    return figure(
         [
-            _line(
+            line(
                 _("Utilisation"),
                 times,
                 [p.utilisation_bp / 100 for p in points],
@@ -111,7 +112,7 @@ def device_use(points: Sequence[Point]) -> Figure:
                 unit="%",
                 fill=True,
             ),
-            _line(_("Memory"), times, [p.memory_bp / 100 for p in points], "warn", unit="%", dash="dot"),
+            line(_("Memory"), times, [p.memory_bp / 100 for p in points], "warn", unit="%", dash="dot"),
         ],
         y={"range": [0, 100], "ticksuffix": " %", "nticks": 5},
     )
@@ -120,17 +121,17 @@ def device_use(points: Sequence[Point]) -> Figure:
 def device_heat(points: Sequence[Point], limit_w: int) -> Figure:
     """Power and temperature of one card, each on its own axis."""
     times = [point.at for point in points]
-    figure = _figure(
+    heat = figure(
         [
-            _line(_("Power"), times, [p.power_w for p in points], "accent", unit="W", fill=True),
+            line(_("Power"), times, [p.power_w for p in points], "accent", unit="W", fill=True),
             {
-                **_line(_("Temperature"), times, [p.temperature_c for p in points], "bad", unit="°C", dash="dot"),
+                **line(_("Temperature"), times, [p.temperature_c for p in points], "bad", unit="°C", dash="dot"),
                 "yaxis": "y2",
             },
         ],
         y={"range": [0, max(limit_w, 1) * 1.05], "ticksuffix": " W", "nticks": 5},
     )
-    figure["layout"]["yaxis2"] = {
+    heat["layout"]["yaxis2"] = {
         **_axis(),
         "overlaying": "y",
         "side": "right",
@@ -140,8 +141,8 @@ def device_heat(points: Sequence[Point], limit_w: int) -> Figure:
         "ticktext": ["25 °C", "50 °C", "75 °C", "100 °C"],  # plotly adds no suffix to marks of one's own
         "showgrid": False,
     }
-    figure["layout"]["margin"]["r"] = 48
-    return figure
+    heat["layout"]["margin"]["r"] = 48
+    return heat
 
 
 def _span(times: Sequence[str]) -> Figure:
@@ -154,7 +155,8 @@ def _span(times: Sequence[str]) -> Figure:
     return {"range": [(last - _SHORTEST).isoformat(), last.isoformat()], "dtick": 120_000}
 
 
-def _figure(lines: list[Figure], y: Figure) -> Figure:
+def figure(lines: list[Figure], y: Figure) -> Figure:
+    """A chart over time; `y`: what its axis has beyond the common look."""
     layout = {
         "height": 190,
         "margin": {"l": 46, "r": 10, "t": 6, "b": 26},
@@ -172,10 +174,10 @@ def _figure(lines: list[Figure], y: Figure) -> Figure:
         "xaxis": {
             **_axis(),
             "type": "date",
-            "tickformat": "%H:%M",
+            "tickformat": _ticks(lines),
             "hoverformat": "%m-%d %H:%M",
             "nticks": 7,
-            **_span(lines[0]["x"]),
+            **_span(lines[0]["x"] if lines else ()),
         },
         "yaxis": {**_axis(), **y},
         "dragmode": "zoom",
@@ -183,11 +185,19 @@ def _figure(lines: list[Figure], y: Figure) -> Figure:
     return {"data": lines, "layout": layout}
 
 
+def _ticks(lines: list[Figure]) -> str:
+    times = [each["x"] for each in lines if each["x"]]
+    if not times:
+        return "%H:%M"
+    first, last = (datetime.fromisoformat(end) for end in (min(x[0] for x in times), max(x[-1] for x in times)))
+    return "%m-%d" if last - first > _DAYS else "%H:%M"
+
+
 def _axis() -> Figure:
     return {"gridcolor": "{line}", "zerolinecolor": "{line}", "linecolor": "{line}", "fixedrange": False}
 
 
-def _line(
+def line(
     name: str,
     times: Sequence[datetime],
     values: Sequence[float | None],
@@ -199,8 +209,9 @@ def _line(
     shape: str = "linear",
     gap_s: int = _GAP_S,
 ) -> Figure:
+    """`gap_s`: a longer silence between two points is a gap."""
     x, y = _with_gaps(times, values, gap_s)
-    line: Figure = {
+    drawn: Figure = {
         "type": "scatter",
         "mode": "lines",
         "name": name,
@@ -211,8 +222,8 @@ def _line(
         "hovertemplate": f"%{{y:,.1f}} {unit}" if unit else "%{y:,d}",
     }
     if fill:
-        line |= {"fill": "tozeroy", "fillcolor": "{wash}"}
-    return line
+        drawn |= {"fill": "tozeroy", "fillcolor": "{wash}"}
+    return drawn
 
 
 def _with_gaps(

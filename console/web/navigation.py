@@ -13,7 +13,15 @@ from console.common.actor import Actor, PlatformRole, TenantRole
 Text = str | Promise
 
 
-_QUEUES = ("scheduling:queue", "scheduling:shares", "scheduling:preemption")
+_QUEUES = (
+    "scheduling:queue",
+    "scheduling:shares",
+    "scheduling:sharing",
+    "scheduling:preemption",
+    "scheduling:budget",
+    "scheduling:calendar",
+    "scheduling:reservation",
+)
 _MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 

@@ -18,7 +18,7 @@ from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput
 from console.tenants.models import User
 from console.tenants.services import update_profile
-from console.web import heatmap, overview, preferences
+from console.web import heatmap, overview, preferences, queue_trends
 from console.web import palette as search
 
 app_name = "web"
@@ -93,6 +93,7 @@ def palette(request: HttpRequest) -> HttpResponse:
 urlpatterns: list[URLPattern] = [
     *overview.urlpatterns,
     *heatmap.urlpatterns,
+    *queue_trends.urlpatterns,
     path("preferences/", preferences_page, name="preferences"),
     path("search/", palette, name="palette"),
 ]

@@ -2,12 +2,14 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from console.common import memory
 from console.common.errors import FieldError, InvalidInput
+from pool.engine.calendar import all_fit
 from pool.engine.decide import decide
 from pool.engine.types import Change, JobRequest, Placed, Refused
 from pool.engine.validate import never_fits
@@ -49,6 +51,12 @@ class SharedMirror:
         with self.lock:
             self._sync(0)
             return decide(self.mirror.fleet, request)
+
+    def all_fit(self, jobs: Sequence[JobRequest]) -> bool:
+        """Whether the hardware of now, wholly free, holds all of these at once."""
+        with self.lock:
+            self._sync(0)
+            return all_fit(self.mirror.fleet, jobs)
 
     def _sync(self, age_s: float) -> None:
         if time.monotonic() - self.synced < age_s:

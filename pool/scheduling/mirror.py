@@ -5,7 +5,8 @@ that a lost message costs a delay and nothing else.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,6 +23,7 @@ from pool.engine.sharing import Weights
 from pool.engine.types import Hold, JobRequest, NodeSpec, Placed
 from pool.inventory.fleet import node_specs, node_versions
 from pool.scheduling.ledger.journal import Journal
+from pool.scheduling.models import Allocation
 from pool.scheduling.requests import labels_of, repels_of_wishes
 from pool.scheduling.sharing.holdings import Holdings
 
@@ -50,7 +52,10 @@ class FleetMirror:
         self.tenant_bp: Counter[int] = Counter()
         self.generation = 0
         self.dirty: set[int] = set()
-        self.pledged: dict[int, dict[int, tuple[Hold, ...]]] = {}  # node -> job -> what is held for it
+        # node -> job, or minus the key of a window -> what is held for it
+        self.pledged: dict[int, dict[int, tuple[Hold, ...]]] = {}
+        self._aside: frozenset[int] = frozenset()  # of those, the ones whose holds are lifted at the moment
+        self._coming: dict[int, list[Hold]] = {}  # node -> what this pass placed there and has not stored yet
         self.journal: Journal | None = None  # told of every change of the fleet
 
     def sync(self) -> set[int]:
@@ -130,6 +135,42 @@ class FleetMirror:
         self._rewrite(nodes)
         self.generation += bool(nodes)
 
+    @contextmanager
+    def lifted(self, keys: Collection[int]) -> Iterator[None]:
+        """Inside, what is held for these is free (of what others do not hold): for whoever may be placed there. What is
+        placed inside must be told by `coming`, or it is forgotten at the end."""
+        nodes = [node for node, jobs in self.pledged.items() if not jobs.keys().isdisjoint(keys)]
+        self._aside = frozenset(keys)
+        self._rewrite(nodes)
+        try:
+            yield
+        finally:
+            self._aside = frozenset()
+            self._rewrite(nodes)
+
+    def coming(self, holds: Iterable[Hold], sign: int = 1) -> None:
+        """The fleet holds these, and the database will soon (`sign` -1: it does now, or will not)."""
+        if sign < 0 and not self._coming:
+            return
+        for hold in holds:
+            here = self._coming.setdefault(hold.node_key, [])
+            if sign > 0:
+                here.append(hold)
+            elif hold in here:
+                here.remove(hold)
+            if not here:
+                del self._coming[hold.node_key]
+
+    def cards_of(self, keys: Collection[int]) -> frozenset[int]:
+        """What is held for these."""
+        return frozenset(
+            hold.device_key
+            for jobs in self.pledged.values()
+            for key in keys
+            for hold in jobs.get(key, ())
+            if hold.device_key is not None
+        )
+
     def _rewrite(self, nodes: Iterable[int]) -> None:
         for node in nodes:
             if node in self.specs:
@@ -142,8 +183,14 @@ class FleetMirror:
 
     def _holds(self, node: int, rows: dict[int, Held]) -> list[Hold]:
         cards = {None, *(card.key for card in self.specs[node].devices)} if node in self.pledged else set()
-        promised = [hold for holds in self.pledged.get(node, {}).values() for hold in holds if hold.device_key in cards]
-        return [*(row.hold for row in rows.values()), *promised]
+        promised = [
+            hold
+            for key, holds in self.pledged.get(node, {}).items()
+            if key not in self._aside
+            for hold in holds
+            if hold.device_key in cards
+        ]
+        return [*(row.hold for row in rows.values()), *self._coming.get(node, ()), *promised]
 
     def _build(self, specs: dict[int, tuple[int, NodeSpec]], held: dict[int, dict[int, Held]]) -> None:
         holds = [row.hold for rows in held.values() for row in rows.values()]
@@ -246,3 +293,23 @@ def _labels(text: str) -> Labels:
 @lru_cache(maxsize=1024)
 def _repels(text: str) -> tuple[Affinity, ...]:
     return repels_of_wishes(orjson.loads(text))
+
+
+def hold_of(row: Allocation, job: JobRequest) -> Hold:
+    """Of an allocation that was just made for a job."""
+    return Hold(
+        device_key=row.device_id,
+        node_key=row.node_id,
+        share_bp=row.share_bp,
+        memory_mib=row.memory_mib,
+        isolation=row.isolation,
+        mig_profile=row.mig_profile,
+        mig_start=row.mig_start,
+        mig_size=row.mig_size,
+        tenant=job.tenant,
+        trust_group=job.trust_group,
+        cpu_milli=row.cpu_milli,
+        host_memory_mib=row.host_memory_mib,
+        labels=job.labels,
+        repels=repels_of(job),
+    )

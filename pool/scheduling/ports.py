@@ -80,3 +80,26 @@ def set_checkpoints(answer: Checkpoints | None) -> None:
 def checkpoints(jobs: Sequence[int]) -> Mapping[int, Checkpoint]:
     """Of these jobs, by primary key; a job that is not there never saved. Nothing where no room knows of any."""
     return _checkpoints(jobs) if _checkpoints and jobs else {}
+
+
+class RunBounds(Protocol):
+    def __call__(self, jobs: Sequence[int]) -> Mapping[int, int]: ...
+
+
+_run_bounds: RunBounds | None = None
+
+
+def set_run_bounds(answer: RunBounds | None) -> None:
+    global _run_bounds
+    _run_bounds = answer
+
+
+def run_bounds(jobs: Sequence[int]) -> Mapping[int, int]:
+    """Seconds that these jobs (by primary key) run at most as predicted, where a prediction has a bound; a job's own
+    maximum duration goes before. Nothing where no room predicts."""
+    return _run_bounds(jobs) if _run_bounds and jobs else {}
+
+
+def bounds_known() -> bool:
+    """Whether some room predicts at all."""
+    return _run_bounds is not None

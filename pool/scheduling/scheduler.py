@@ -6,6 +6,7 @@ finds the same work without them.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -15,25 +16,29 @@ from django.db import IntegrityError
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.decide import decide
-from pool.engine.neighbours import repels_of
+from pool.engine.part import part_of
 from pool.engine.sharing import Books
 from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
+from pool.scheduling.calendar.entering import place
+from pool.scheduling.calendar.keeper import Calendar
 from pool.scheduling.defrag.mover import Mover
 from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.ledger import inputs
 from pool.scheduling.ledger.codec import digest_of
 from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, wanted_of
-from pool.scheduling.mirror import FleetMirror, Held
+from pool.scheduling.mirror import FleetMirror, Held, hold_of
 from pool.scheduling.mix import observed_mix
-from pool.scheduling.models import Allocation, Queue
+from pool.scheduling.models import Queue
 from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.ledger import begin, write_down
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
 from pool.scheduling.services.stopping import expire_jobs
 from pool.scheduling.sharing.barred import limit_of
+from pool.scheduling.sharing.budgets import Budgets
 from pool.scheduling.sharing.published import Teller
+from pool.scheduling.sharing.queries import rules
 from pool.scheduling.sharing.state import Sharing, read_weights
 from pool.scheduling.sharing.turns import Turns
 from pool.scheduling.waiting import Waiting, WaitingList
@@ -65,6 +70,7 @@ class Scheduler:
         self._told_at = 0.0
         self._left = False  # whether the last pass refused somebody
         self.teller = Teller()
+        self.waiting.load_queues()
         self.resync()
 
     def sweep(self, between: Callable[[], None] = lambda: None) -> None:
@@ -83,10 +89,14 @@ class Scheduler:
             self.facts.renew(self.mirror.sync_nodes(changed[start : start + PART]))
             between()
         self.waiting.reconcile()
+        self._look_back(now)
         between()
         self.rooms.settle(now)
         self.mover.settle(now)
+        self.calendar.settle(now)
         self.run_pass(self.waiting)
+        between()
+        self.calendar.plan(now, self._may_be_made_room_for())
         between()
         self.rooms.plan(now, self._may_be_made_room_for(), between)
         self.mover.advance(now)
@@ -99,14 +109,22 @@ class Scheduler:
         self.mirror = FleetMirror(observed_mix(), read_weights())
         self.mirror.sync()
         self.sharing = Sharing(self.mirror, self.waiting)
+        self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
         self.mover = Mover(self.mirror, self.waiting, self.lease_name, self.epoch)
+        self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
         self.facts.read_all()
         self.journal = self.mirror.journal = begin(self.mirror.fleet, self.epoch, self.clock())
         self.rooms.follow(self.journal)
         self.refused.clear()
         self.read_at = time.monotonic()
+        self._look_back(self.clock())
+
+    def _look_back(self, now: datetime) -> None:
+        """What was used in the past, every few seconds and minutes."""
+        self.budgets.refresh(now)
+        self.sharing.past.refresh(rules, now, self.mirror.holdings.weights)
 
     def react(self, job_ids: Iterable[int], node_ids: Iterable[int], queues: bool = False) -> None:
         """What a wake-up names: new jobs try at once; changed nodes or queues let everyone who waits try again.
@@ -120,6 +138,9 @@ class Scheduler:
         self.waiting.load(jobs)
         if queues:
             self.waiting.load_queues()
+            self.budgets.forget()
+            self.sharing.past.forget()
+            self.calendar.forget()
         else:
             self.run_pass([self.waiting.jobs[pk] for pk in jobs if pk in self.waiting.jobs])
         if len(self.waiting) and (self.mirror.dirty or queues):
@@ -138,7 +159,7 @@ class Scheduler:
         for item in turns:
             if not self._may_try(item, usage, turns):
                 continue
-            choice = self._decide(item, usage)
+            choice, holds = self._place(item, usage)
             if not isinstance(choice.outcome, Placed):
                 self._left = True
                 if turns.disputed:
@@ -148,7 +169,6 @@ class Scheduler:
                 else:
                     self.refused[self._class_of(item)] = self._state_for(item)
                 continue
-            holds = self.mirror.apply(choice.outcome, item.request)
             self._arrivals += bool(item.request.labels)
             before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
@@ -161,6 +181,9 @@ class Scheduler:
         self._commit(batch)
         self._settle()
         self._tell()
+
+    def _place(self, item: Waiting, usage: Usage) -> tuple[Choice, tuple[Hold, ...]]:
+        return place(self.calendar, self.mirror, item, self.clock(), lambda only: self._decide(item, usage, only=only))
 
     def _start_ripe(self, usage: Usage) -> None:
         """Those for whom room was made, and those that move, come first, where their place is held."""
@@ -191,11 +214,13 @@ class Scheduler:
                 for limit in self._limits(item, usage)
                 if (limit.scope, limit.kind) != ("queue", "share_bp")
             )
+            and self.budgets.bars(item, self.clock()) is None
         )
 
     def _take_back(self, batch: list[tuple[Choice, tuple[Hold, ...]]], usage: Usage, turns: Turns) -> None:
         """What was decided and not sent: it is decided anew, in another order."""
         for choice, holds in batch:
+            self.mirror.coming(holds, -1)
             self.mirror.release(holds)
             self._count(choice.job, holds, usage, -1)
             turns.placed(choice.job, holds, -1)
@@ -228,6 +253,10 @@ class Scheduler:
         if limit is not None:
             told = inputs.of_limits(limits, item.total_share_bp)
             return Choice(item, limit, self.journal.mark(), 0, told, digest_of(limit))
+        if (limit := self.budgets.bars(item, self.clock())) is not None:
+            asked = self.budgets.asked(item, limit, self.clock())
+            told = inputs.of_limits([limit], asked)
+            return Choice(item, limit, self.journal.mark(), 0, told, digest_of(limit))
         barred = self.sharing.bars(books, item) if books is not None else None
         if books is None or barred is None:
             return self._decide(item, usage, Policy())
@@ -243,21 +272,28 @@ class Scheduler:
         if item.pk in self.mover.pledges:
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
-        return limit is None
+        return limit is None and self.budgets.bars(item, self.clock()) is None
 
     def _class_of(self, item: Waiting) -> object:
-        return item.class_key(self.mirror.fleet.labelled.repels)
+        key = item.class_key(self.mirror.fleet.labelled.repels)
+        return (key, self.calendar.keys_for(item, self.clock())) if self.calendar.active else key
 
     def _state_for(self, item: Waiting) -> tuple[int, int]:
         """What must change before a refusal of this job is worth another try."""
         return self.mirror.generation, self._arrivals if item.attracted else 0
 
-    def _decide(self, item: Waiting, usage: Usage, policy: Policy = _QUICK) -> Choice:
+    def _decide(
+        self, item: Waiting, usage: Usage, policy: Policy = _QUICK, only: frozenset[int] = frozenset()
+    ) -> Choice:
+        """`only`: on these cards."""
         began = time.perf_counter_ns()
         asked = within(item.request, self._limits(item, usage)) if item.elastic else item.request
-        outcome = decide(self.mirror.fleet, asked, policy)
+        fleet = part_of(self.mirror.fleet, only) if only else self.mirror.fleet
+        outcome = decide(fleet, asked, policy)
         took = (time.perf_counter_ns() - began) // 1000
         told = {"request": self.journal.request(asked), "explain": policy.explain, "order": inputs.SWEEP}
+        if only:
+            told["within"] = sorted(only)
         return Choice(item, outcome, self.journal.mark(), took, told, digest_of(outcome))
 
     def _usage(self) -> Usage:
@@ -284,6 +320,7 @@ class Scheduler:
             (usage.tenant_jobs, tenant, sign),
         ):
             table[key] = table.get(key, 0) + more
+        self.budgets.count(item, holds, self.clock(), sign)
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Sends a batch to the database, which stores it while the next one is decided."""
@@ -337,6 +374,7 @@ class Scheduler:
     def _forget(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
         """Give back in memory what was not made durable, and read those nodes again."""
         for _, holds in batch:
+            self.mirror.coming(holds, -1)
             self.mirror.release(holds)
             self.mirror.dirty |= {hold.node_key for hold in holds}
 
@@ -347,31 +385,15 @@ class Scheduler:
         for row in done.allocations:
             job = jobs[row.job_id]
             by_node.setdefault(row.node_id, {})[row.pk] = Held(
-                _hold(row, job), job.queue_id, job.tenant_id, job.pk, row.replica.pk
+                hold_of(row, job.request), job.queue_id, job.tenant_id, job.pk, row.replica.pk
             )
         for node, held in by_node.items():
             self.mirror.committed(node, held, done.versions[node])
+        for choice, holds in batch:
+            if choice.job.pk in done.job_ids:
+                self.mirror.coming(holds, -1)
 
 
 def lease_name() -> str:
     """One fenced scheduler a cell."""
     return f"scheduler.{settings.WEIR_CELL}"
-
-
-def _hold(row: Allocation, job: Waiting) -> Hold:
-    return Hold(
-        device_key=row.device_id,
-        node_key=row.node_id,
-        share_bp=row.share_bp,
-        memory_mib=row.memory_mib,
-        isolation=row.isolation,
-        mig_profile=row.mig_profile,
-        mig_start=row.mig_start,
-        mig_size=row.mig_size,
-        tenant=job.request.tenant,
-        trust_group=job.request.trust_group,
-        cpu_milli=row.cpu_milli,
-        host_memory_mib=row.host_memory_mib,
-        labels=job.request.labels,
-        repels=repels_of(job.request),
-    )

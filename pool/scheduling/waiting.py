@@ -9,7 +9,7 @@ import orjson
 from django.db import connection
 from django.db.models import Q
 
-from console.common.bulk import read_datetime
+from console.common.bulk import read_datetime, read_duration
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
 from pool.engine.types import JobRequest, RoleRequest
@@ -41,12 +41,22 @@ class Waiting:
     preemptible: bool = False
     wishes: bool = False  # whether the job says where it wants to stand
     elastic: bool = False  # whether it may start with less than it would take
+    max_duration_s: int | None = None
+    finish_by: datetime | None = None
+    spared_s: int = 0  # is not preempted before it ran so long
     refused_at: int = -1  # generation of the fleet in which it was refused last
     explained: str = ""  # the reasons that its page shows
 
     @property
     def order(self) -> tuple[int, float, int]:
         return (-self.priority, self.queued_at.timestamp(), self.pk)
+
+    def bound_s(self, now: datetime) -> int | None:
+        """Seconds that it runs at most if it starts now; None where nothing ends it."""
+        if self.finish_by is None:
+            return self.max_duration_s
+        left = max(0, int((self.finish_by - now).total_seconds()))
+        return left if self.max_duration_s is None else min(left, self.max_duration_s)
 
     def class_key(self, repelled: bool = False) -> ClassKey:
         """Jobs of one key fare alike: once one is refused, all are, until capacity grows.
@@ -126,7 +136,8 @@ class WaitingList:
 _SELECT = """
 SELECT j.id, j.public_id, j.name, j.tenant_id, j.project_id, j.queue_id, j.priority, j.queued_at, j.attempt_count,
        j.total_share_bp, j.command, j.environment, j.min_member, j.preemptible, t.public_id, t.trust_group, j.labels,
-       j.wishes, r.id, r.name, r.max_replicas, r.min_replicas, r.wishes, r.devices, r.share_bp, r.memory_mib,
+       j.wishes, j.max_duration, j.finish_by, j.preempt_min_runtime, r.id, r.name, r.max_replicas,
+       r.min_replicas, r.wishes, r.devices, r.share_bp, r.memory_mib,
        r.mig_profile, r.isolation, r.models_allowed, r.cpu_milli, r.host_memory_mib, r.bandwidth_sensitive
 FROM scheduling_job j
 JOIN tenants_tenant t ON t.id = j.tenant_id
@@ -134,7 +145,7 @@ JOIN scheduling_jobrole r ON r.job_id = j.id
 WHERE {which} AND j.id IN ({marks})
 ORDER BY j.id, r.position
 """
-_JOB_COLUMNS = 18
+_JOB_COLUMNS = 21
 _MAY_START = "j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= %s)"
 
 
@@ -163,7 +174,7 @@ def _select(which: str, values: list[Any], job_ids: list[int]) -> Iterator[Waiti
 def _job(rows: list[tuple[Any, ...]]) -> Waiting:
     """`rows` are those of one job, one a role."""
     pk, public_id, name, tenant, project, queue, priority, queued_at, attempts, share, *rest = rows[0][:_JOB_COLUMNS]
-    command, environment, least, preemptible, tenant_key, group, labels, job_wishes = rest
+    command, environment, least, preemptible, tenant_key, group, labels, job_wishes, longest, finish_by, spared = rest
     roles = [row[_JOB_COLUMNS:] for row in rows]
     wishes = orjson.loads(job_wishes)
     parts = tuple(_role(role) for role in roles)
@@ -188,7 +199,15 @@ def _job(rows: list[tuple[Any, ...]]) -> Waiting:
         preemptible=bool(preemptible),
         wishes=bool(wishes),
         elastic=elastic,
+        max_duration_s=_seconds(longest),
+        finish_by=read_datetime(finish_by) if finish_by is not None else None,
+        spared_s=_seconds(spared) or 0,
     )
+
+
+def _seconds(value: Any) -> int | None:
+    duration = read_duration(value)
+    return None if duration is None else int(duration.total_seconds())
 
 
 def _role(row: tuple[Any, ...]) -> RoleRequest:

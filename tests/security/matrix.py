@@ -24,6 +24,7 @@ from tests.security.rules import (
     QUEUE_CHANGE,
     QUEUE_CREATE,
     QUEUE_MAKER,
+    RESERVE,
     SHARING_CHANGE,
     SUBMIT,
     SUBMITTER,
@@ -39,6 +40,24 @@ _JOB: dict[str, Any] = {"name": "walk", "tenant": "aurora", "command": ["true"],
 _FORM = {"name": "walk", "tenant": "aurora", "command": "true", "gpu_mode": "whole"}
 _PRICE = {"model_name": "T4", "isolation": "exclusive", "per_card_hour": "3"}
 _TOKEN: dict[str, Any] = {"name": "walk", "scopes": ["jobs:read"]}
+_RESERVATION: dict[str, Any] = {
+    "tenant": "aurora",
+    "name": "walk",
+    "cards": 1,
+    "starts_at": "2040-01-02T08:00:00Z",
+    "ends_at": "2040-01-02T10:00:00Z",
+}
+_BUDGETED = ("queues", "projects")
+_RULES = (
+    {"reclaim_to": "quota", "cooldown_min": "5", "history_strength": "0", "history_window_days": "7"}
+    | {
+        "starve_after_min": "10",
+        "starve_cards": "2",
+        "starve_most": "4",
+        "assumed_runtime_h": "24",
+    }
+    | {f"weight_{at}": "1" for at in range(8)}
+)
 _LABELLED = ("nodes", "devices")
 _LABELS: dict[str, Any] = {"labels": {"walk": "yes"}}
 _LABEL_LINES = {"labels": "walk=yes"}
@@ -65,6 +84,8 @@ ROWS: Final[list[Row]] = [
     *_gets(OWN, "jobs/", "jobs/export/", "queues/", "queues/export/", "nodes/", "sites/"),
     *_gets(OWN, "queues/shares/", "queues/preemptions/", "queues/preemptions/export/"),
     *_gets(OWN, "api/v1/queues/shares", "api/v1/preemptions", "api/v1/sharing/rules"),
+    *_gets(OWN, "queues/budgets/", "queues/shares/trend.json", "api/v1/budgets"),
+    *_gets(OWN, "queues/calendar/", "api/v1/reservations", "api/v1/calendar"),
     *_gets(OWN, "api/v1/decisions"),
     *_gets(OWN, "devices/", yes=302),
     *_gets(OWN, "billing/prices/", "billing/prices/export/"),
@@ -142,6 +163,19 @@ ROWS: Final[list[Row]] = [
     Row(QUEUE_CHANGE, "GET", "queues/<str:public_id>/edit/"),
     Row(QUEUE_CHANGE, "POST", "queues/<str:public_id>/edit/", 302, {"limit_running_jobs": "5"}),
     Row(QUEUE_CHANGE, "POST", "api/v1/queues/<str:public_id>/edit", body={"limit_running_jobs": 5}),
+    *_gets(WORK, "queues/<str:public_id>/trend.json"),
+    *(Row(QUEUE_CHANGE, "POST", f"api/v1/{of}/<str:public_id>/budget", body={"hours": "5"}) for of in _BUDGETED),
+    *(Row(QUEUE_CHANGE, "POST", f"api/v1/{of}/<str:public_id>/budget/lift", 409) for of in _BUDGETED),
+    Row(QUEUE_MAKER, "GET", "queues/budgets/set/"),
+    Row(QUEUE_MAKER, "POST", "queues/budgets/set/", 422, {"hours": "5"}),
+    Row(SHARING_CHANGE, "GET", "queues/calendar/new/"),
+    Row(SHARING_CHANGE, "POST", "queues/calendar/new/", 422, {"name": "walk"}),
+    Row(RESERVE, "POST", "api/v1/reservations", 201, _RESERVATION, hidden=422),
+    *_gets(WORK, "api/v1/reservations/<str:public_id>"),
+    Row(QUEUE_CHANGE, "POST", "queues/calendar/<str:public_id>/cancel", 302),
+    Row(QUEUE_CHANGE, "POST", "api/v1/reservations/<str:public_id>/cancel"),
+    Row(SHARING_CHANGE, "GET", "queues/rules/"),
+    Row(SHARING_CHANGE, "POST", "queues/rules/", 302, _RULES),
     Row(SHARING_CHANGE, "POST", "api/v1/sharing/rules", body={"cooldown_s": 60}),
     Row(SHARING_CHANGE, "POST", "api/v1/sharing/weights", body={"model": "H100-80GB", "hundredths": 250}),
     Row(QUEUE_CREATE, "POST", "api/v1/queues", 201, {"tenant": "aurora", "name": "walk"}, hidden=422),

@@ -73,6 +73,11 @@ CUT = Rule(
     _WATCHERS,
     frozenset({"stranger", "finance"}),
 )
+RESERVE = Rule(
+    "Capacity is reserved for a tenant by operators only. To a stranger no such tenant exists.",
+    frozenset({"operator"}),
+    _STRANGE,
+)
 HARDWARE = Rule(
     "A node or card is seen by tenants while they hold something on it, and by operators and auditors.",
     WORK.may,

@@ -12,7 +12,7 @@ from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
 from pool.nodes.models import LogChunk
-from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent
+from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent, Reservation
 from tests import factories
 from tests.billing import build
 from tests.conftest import Actors
@@ -58,6 +58,14 @@ def make_world(actors: Actors) -> World:
     replica = held.allocation.replica
     LogChunk.objects.create(replica=replica, stream="stdout", offset=0, data=f"{NAME} output".encode(), at=now)
     JobEvent.objects.create(job=job, at=now, kind="submitted", actor_label=f"{NAME}-person")
+    reservation = Reservation.objects.create(
+        tenant=actors.a,
+        name=f"{NAME}-launch",
+        cards=1,
+        starts_at=now + timedelta(days=30),
+        ends_at=now + timedelta(days=30, hours=2),
+        created_at=now,
+    )
     decision = Decision.objects.create(
         job=job, at=now, placed=True, snapshot="s", epoch=1, duration_us=1, reasons={"note": NAME}
     )
@@ -77,6 +85,9 @@ def make_world(actors: Actors) -> World:
         ("decisions", "public_id"): decision.public_id,
         ("allocations", "public_id"): held.allocation.public_id,
         ("queues", "public_id"): job.queue.public_id,
+        ("projects", "public_id"): project.public_id,
+        ("reservations", "public_id"): reservation.public_id,
+        ("queues/calendar/<str:public_id>/cancel", "public_id"): reservation.public_id,
         ("nodes", "public_id"): card.node.public_id,
         ("devices", "public_id"): card.public_id,
         ("heatmap", "node"): card.node.public_id,

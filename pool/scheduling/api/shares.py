@@ -1,5 +1,6 @@
 """How queues stand."""
 
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -66,6 +67,23 @@ class RulesRequest(serializers.Serializer[Any]):
     within_quota = serializers.BooleanField(
         required=False, help_text="work that cannot be preempted stays within the quota of its queue"
     )
+    history_strength = serializers.IntegerField(
+        required=False, help_text="0: the past does not count; above: who used much lately gets less beyond the quotas"
+    )
+    history_window_s = serializers.IntegerField(required=False, help_text="how far back use counts")
+    history_half_life_s = serializers.IntegerField(
+        required=False, allow_null=True, help_text="use of that age counts half; null: all of the window alike"
+    )
+    starve_after_s = serializers.IntegerField(
+        required=False, allow_null=True, help_text="a job that waits so long gets a reserved start; null: none does"
+    )
+    starve_cards = serializers.IntegerField(required=False, help_text="if it asks for so many cards or more")
+    starve_most = serializers.IntegerField(required=False, help_text="so many reserved starts at once")
+    assumed_runtime_s = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text="so long endless running work is taken to run; null: for ever",
+    )
 
 
 class WeightRequest(serializers.Serializer[Any]):
@@ -77,13 +95,19 @@ class RulesRow(serializers.Serializer[Any]):
     reclaim_to = serializers.CharField()
     cooldown_s = serializers.IntegerField()
     within_quota = serializers.BooleanField()
+    history_strength = serializers.IntegerField()
+    history_window_s = serializers.IntegerField()
+    history_half_life_s = serializers.IntegerField(allow_null=True)
+    starve_after_s = serializers.IntegerField(allow_null=True)
+    starve_cards = serializers.IntegerField()
+    starve_most = serializers.IntegerField()
+    assumed_runtime_s = serializers.IntegerField(allow_null=True)
     weights = serializers.DictField(child=serializers.IntegerField(), help_text="by model; others count 100")
 
 
 def _rules() -> Response:
-    row = sharing.rules()
-    told = {"reclaim_to": row.reclaim_to, "cooldown_s": row.cooldown_s, "within_quota": row.within_quota}
-    return Response(RulesRow({**told, "weights": sharing.weights()}).data)
+    rules = asdict(services.RuleSet.of(sharing.rules()))
+    return Response(RulesRow({**rules, "weights": sharing.weights()}).data)
 
 
 class Rules(ApiView):

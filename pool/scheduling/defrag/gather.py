@@ -13,10 +13,11 @@ from pool.engine.mix import SCALE
 from pool.engine.moves import Movable
 from pool.engine.types import WHOLE, Hold, JobRequest, ReplicaRequest
 from pool.scheduling import ports
+from pool.scheduling.calendar.windows import kept
 from pool.scheduling.defrag.queries import RuleSet
 from pool.scheduling.mirror import FleetMirror
 from pool.scheduling.mix import observed_mix
-from pool.scheduling.models import Decision, Queue
+from pool.scheduling.models import Decision, Queue, Window
 from pool.scheduling.preemption.pledges import open_pledges
 from pool.scheduling.states import REPLICA_FINAL
 from pool.scheduling.waiting import Waiting, WaitingList, requests_of
@@ -53,6 +54,9 @@ def scene(now: datetime) -> Scene:
     mirror.sync()
     for pledge in open_pledges():
         mirror.pledge(pledge.job_id, pledge.holds)
+    for row in Window.objects.filter(state=Window.State.OPEN).select_related("reservation"):
+        window = kept(row, mirror)
+        mirror.pledge(window.key, window.holds)
     waiting = _waiting(now)
     return Scene(mirror, [*_typical(mirror), *_wanted(waiting)], waiting)
 

@@ -89,6 +89,7 @@ class Mover:
             except ValueError as error:  # settle holds it again, and gives up in the end
                 log.warning("move_not_free", job=item.public_id, error=str(error))
                 continue
+            self.mirror.coming(holds)
             yield item, pledge.placed, holds, pledge.public_id
 
     def _is_ripe(self, job: int, pledge: Pledge) -> bool:
@@ -182,7 +183,7 @@ class Mover:
             return False
         held = [row.hold for row in self.mirror.held.get(node, {}).values() if row.replica_id != move.replica_id]
         pledged = self.mirror.pledged.get(node, {})
-        promised = [hold for key, some in pledged.items() for hold in some if key != -move.step_id]
+        promised = [hold for key, some in pledged.items() for hold in some if key != key_of(move.step_id)]
         fleet = Fleet.build([spec], [*held, *promised])
         tenant = move.job.tenant
         try:
@@ -218,7 +219,7 @@ class Mover:
     def _hold_step(self, step: DefragStep, moves: list[DefragMove]) -> None:
         """Of shared cards only what is free: a part that somebody still has would close the card to all on it."""
         if step.pk in self._steps:
-            self.mirror.unpledge(-step.pk)
+            self.mirror.unpledge(key_of(step.pk))
         self._steps.add(step.pk)
         block = tuple(holds_of(read_placed(0, step.placement).replicas, "", ""))
         holds = list(block) if _is_whole(block) else []
@@ -227,7 +228,7 @@ class Mover:
             if move.state == _State.PLANNED and (_is_whole(place) or self._is_free(move)):
                 holds += place
         if holds:
-            self.mirror.pledge(-step.pk, holds)
+            self.mirror.pledge(key_of(step.pk), holds)
 
     def _close_steps(self, plan: DefragPlan, moves: list[DefragMove], now: datetime) -> None:
         ended = {move.step_id for move in moves} - {
@@ -240,7 +241,7 @@ class Mover:
         close_step(step, now)
         if step.pk in self._steps:
             self._steps.discard(step.pk)
-            self.mirror.unpledge(-step.pk)
+            self.mirror.unpledge(key_of(step.pk))
 
     def _forget_steps(self, now: datetime) -> None:
         """Of a plan that was dropped, once its last moves have ended."""
@@ -250,3 +251,8 @@ class Mover:
 
 def _is_whole(holds: Iterable[Hold]) -> bool:
     return all(hold.isolation == "exclusive" for hold in holds if hold.device_key is not None)
+
+
+def key_of(step: int) -> int:
+    """In the mirror, beside the keys of jobs and of windows of the calendar, which are small."""
+    return -(1 << 40) - step

@@ -1,7 +1,8 @@
 """What a decision was made on besides the state of the pool, as `Decision.inputs` keeps it.
 
 Of the engine: {"request": number in the chain, "explain": whether changes were looked for}; of those that were placed
-also {"order": rule, "before", "after": basis points of a card that the queue held, "entitled": where shares decided}.
+also {"order": rule, "before", "after": basis points of a card that the queue held, "entitled": where shares decided,
+"within": cards that are reserved for it, where only those were looked at}.
 Of a limit: {"limits": all that were looked at, "asked": basis points}. Of the tree of queues: {"tree": number,
 "leaf", "held": [[leaf, four amounts]], "asks": four amounts}. Of a place that was kept: {"preemption": public id}, or
 {"move": public id of the plan against fragmentation}.

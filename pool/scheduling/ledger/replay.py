@@ -5,6 +5,7 @@ from typing import Any
 
 from pool.engine.alternatives import alternatives
 from pool.engine.decide import decide
+from pool.engine.part import part_of
 from pool.engine.preempt import Plan, Roster, plan
 from pool.engine.sharing import Barred, Books, Tree
 from pool.engine.types import Placed, Policy, ScoreParts
@@ -82,8 +83,10 @@ def _decided(decision: Decision, scene: Scene) -> tuple[Any, tuple[ScoreParts, .
     if number not in scene.requests:
         raise Lost("torn", f"request {number} is not in the chain")
     job = replace(scene.requests[number], key=decision.job_id)
-    outcome = decide(scene.fleet, job, Policy(explain=decision.inputs["explain"]))
-    return outcome, alternatives(scene.fleet, job, Policy()) if isinstance(outcome, Placed) else ()
+    cards = decision.inputs.get("within")
+    fleet = part_of(scene.fleet, frozenset(cards)) if cards else scene.fleet
+    outcome = decide(fleet, job, Policy(explain=decision.inputs["explain"]))
+    return outcome, alternatives(fleet, job, Policy()) if isinstance(outcome, Placed) else ()
 
 
 def _barred(decision: Decision, scene: Scene) -> Barred | None:

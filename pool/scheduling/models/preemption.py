@@ -23,6 +23,7 @@ class Preemption(models.Model):
     class Why(models.TextChoices):
         PRIORITY = "priority", _("Higher priority in the same queue")
         RECLAIM = "reclaim", _("Its queue is entitled to more")
+        RESERVED = "reserved", _("Cards are reserved for it")
 
     class Dropped(models.TextChoices):
         GONE = "gone", _("The job no longer waits")
@@ -60,6 +61,7 @@ class Victim(models.Model):
     class Because(models.TextChoices):
         LOWER_PRIORITY = "lower_priority", _("Lower priority in the same queue")
         OVER_ENTITLEMENT = "over_entitlement", _("Its queue held more than it is entitled to")
+        LENT = "lent", _("It ran on cards that are reserved for others")
 
     preemption = models.ForeignKey(Preemption, on_delete=models.CASCADE, related_name="victims")
     job = models.ForeignKey("scheduling.Job", on_delete=models.CASCADE, related_name="evictions", db_index=False)

@@ -15,10 +15,26 @@ class SharingRules(models.Model):
     reclaim_to = models.CharField(max_length=12, choices=ReclaimTo.choices, default=ReclaimTo.FAIR_SHARE)
     cooldown_s = models.PositiveIntegerField(default=300)  # a job that was preempted is left alone for so long
     within_quota = models.BooleanField(default=False)  # work that cannot be preempted stays within its queue's quota
+    # time-based shares: who used much in the window gets less of what is beyond the quotas; strength 0: off
+    history_strength = models.PositiveSmallIntegerField(default=0)
+    history_window_s = models.PositiveIntegerField(default=7 * 86_400)
+    history_half_life_s = models.PositiveIntegerField(null=True)  # null: the whole window counts alike
+
+    # reserved starts: a job of so many cards that waits so long (null: none does) gets one, so many at once
+    starve_after_s = models.PositiveIntegerField(null=True, default=600)
+    starve_cards = models.PositiveIntegerField(default=2)
+    starve_most = models.PositiveIntegerField(default=4)
+    # so long running work that nothing ends is taken to run; null: for ever, so that nobody's start waits for its end
+    assumed_runtime_s = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(pk=1), name="sharing_rules_once"),
+            models.CheckConstraint(
+                condition=Q(history_window_s__gt=0)
+                & (Q(history_half_life_s__isnull=True) | Q(history_half_life_s__gt=0)),
+                name="sharing_history_above_zero",
+            ),
         ]
 
     def __str__(self) -> str:

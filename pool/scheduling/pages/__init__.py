@@ -5,6 +5,8 @@ from django.urls.resolvers import URLPattern
 
 from pool.scheduling.pages import (
     acting,
+    budgets,
+    calendar,
     decision,
     defrag,
     defrag_rules,
@@ -16,6 +18,8 @@ from pool.scheduling.pages import (
     preemptions,
     queue_form,
     queues,
+    reservation_form,
+    rules_form,
     shares,
     submitting,
 )
@@ -42,6 +46,12 @@ urlpatterns: list[URLPattern] = [
     path("queues/", queues.queues, name="queue_list"),
     path("queues/export/", queues.export, name="queue_export"),
     path("queues/shares/", shares.shares, name="shares"),
+    path("queues/rules/", rules_form.rules, name="sharing_rules"),
+    path("queues/budgets/", budgets.budget_list, name="budget_list"),
+    path("queues/budgets/set/", budgets.budget_form, name="budget_form"),
+    path("queues/calendar/", calendar.week, name="calendar"),
+    path("queues/calendar/new/", reservation_form.new, name="reservation_new"),
+    path("queues/calendar/<str:public_id>/cancel", reservation_form.cancel, name="reservation_cancel"),
     path("queues/preemptions/", preemptions.preemption_list, name="preemption_list"),
     path("queues/preemptions/export/", preemptions.export, name="preemption_export"),
     path("queues/new/", queue_form.new, name="queue_new"),

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from console.common import clock, formats
 from console.common.actor import Actor
 from pool.scheduling import ports, queries
+from pool.scheduling.calendar.queries import reserved_start
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.models.allocation import Isolation
 from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, wished, words
@@ -71,6 +72,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "position": queries.position(actor, found),
         "saved": ports.checkpoints([found.pk]).get(found.pk) if found.attempt_count else None,
         "preemptions": preemptions.preemptions_of(actor, found),
+        "reserved_start": reserved_start(found) if found.state == JobState.QUEUED else None,
         "timeline": reads.timeline(actor, found),
         "actions": acting.allowed(actor, found),
         "see_environment": actor.may_work_in(found.tenant_id),

@@ -23,6 +23,7 @@ from pool.scheduling.pages import reads, shares
 from pool.scheduling.pages.job_list import may_submit
 from pool.scheduling.pages.queue_form import may_add
 from pool.scheduling.services.queues import may_manage
+from pool.scheduling.sharing import budget_queries
 from pool.scheduling.sharing import queries as sharing
 
 WAITING = 50
@@ -86,6 +87,7 @@ def queue(request: HttpRequest, public_id: str) -> HttpResponse:
         "queue": found,
         "amounts": shares.amounts(standing),
         "why_not_more": shares.why(standing),
+        "budget": budget_queries.budget_of(actor, found),
         "waiting": reads.rows_of(waiting, now),
         "active": reads.rows_of(active, now),
         "more_waiting": max(0, found.waiting - len(waiting)),  # type: ignore[attr-defined]

@@ -200,12 +200,26 @@ def limit_text(limit: Mapping[str, Any]) -> str:
     """Which limit holds a job back, and how much of it is used."""
     if limit["scope"] == "lending":
         return _("What is free is kept for the quota of another queue, which does not lend it.")
+    if limit["scope"] in _BUDGETS:
+        return _budget_text(limit)
     if limit["scope"] == "above" and not limit["name"]:
         return _("The limit of a queue above its own holds it back.")
     values = {"name": limit["name"], "use": limit_use(limit["kind"], limit["used"], limit["limit"] or 0)}
     if limit["scope"] in ("queue", "above"):
         return _("The limit of queue %(name)s holds it back: %(use)s in use.") % values
     return _("The limit of tenant %(name)s holds it back: %(use)s in use.") % values
+
+
+_BUDGETS = ("budget", "project_budget")
+
+
+def _budget_text(limit: Mapping[str, Any]) -> str:
+    if not limit["name"]:
+        return _("The GPU-hour budget of a queue above its own holds it back.")
+    values = {"name": limit["name"], "use": limit_use(limit["kind"], limit["used"], limit["limit"] or 0)}
+    if limit["scope"] == "budget":
+        return _("The GPU-hour budget of queue %(name)s holds it back: %(use)s used or reserved.") % values
+    return _("The GPU-hour budget of project %(name)s holds it back: %(use)s used or reserved.") % values
 
 
 def _asked(limit: Mapping[str, Any], asked_bp: int) -> list[str]:
@@ -220,6 +234,9 @@ def limit_use(kind: str, used: int, limit: int) -> str:
         text = ngettext("%(used)s of %(n)s running job", "%(used)s of %(n)s running jobs", limit)
         return text % {"used": formats.count(used), "n": formats.count(limit)}
     units = {"gpu_memory_mib": formats.memory, "cpu_milli": formats.cpu, "memory_mib": formats.memory}
+    if kind == "card_s":  # basis-point-seconds
+        values = {"used": formats.cards(used // 3600), "n": formats.cards(limit // 3600)}
+        return _("%(used)s of %(n)s card-hours") % values
     if kind in units:
         show = units[kind]
         return _("%(used)s of %(limit)s") % {"used": show(used), "limit": show(limit)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.defaultfilters import floatformat
 from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -73,6 +74,8 @@ def shares(request: HttpRequest) -> HttpResponse:
         "told": any(row.told for row in rows),
         "several_tenants": actor.sees_all_work or len(actor.tenants) > 1,
         "rules": rules,
+        "past_days": floatformat(rules.history_window_s / 86_400, -1),
+        "may_set": actor.is_operator,
         "weights": [f"{model} {number_format(value / 100)}" for model, value in sharing.weights().items()],
     }
     return render(request, "scheduling/shares.html", context)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -83,6 +85,8 @@ _WHY: dict[str, str | Promise] = {
     "over_entitlement": gettext_lazy("Preempted: its queue held more than it is entitled to, and another asked for it"),
     "priority": gettext_lazy("Room is made for it: work of lower priority in its queue is stopping"),
     "reclaim": gettext_lazy("Room is made for it: its queue is entitled to more than it holds"),
+    "lent": gettext_lazy("Preempted: it ran on cards that are reserved for others, who want them now"),
+    "reserved": gettext_lazy("Room is made for it: cards are reserved for it, and what they were lent to is stopping"),
     "gone": gettext_lazy("The room made for it is given up: it no longer waits"),
     "stale": gettext_lazy("The room made for it is given up: the place is no longer there"),
     "late": gettext_lazy("The room made for it is given up: what was stopped did not end in time"),
@@ -110,6 +114,14 @@ def _expired(params: Mapping[str, Any]) -> str:
     return _("Maximum duration reached; stopping")
 
 
+def _start(params: Mapping[str, Any]) -> str:
+    at = datetime.fromisoformat(str(params.get("start")))
+    when = date_format(timezone.localtime(at), "SHORT_DATETIME_FORMAT")
+    if params.get("sure"):
+        return _("A start is reserved for it: %(when)s at the latest") % {"when": when}
+    return _("Cards are kept for it as they become free; estimated start: %(when)s") % {"when": when}
+
+
 def _always(text: str | Promise) -> Callable[[Mapping[str, Any]], str]:
     return lambda _params: str(text)
 
@@ -130,6 +142,8 @@ _EVENTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any]], str]]] = {
     "room_dropped": ("quiet", "arrow-left-right", _room),
     "moving": ("accent", "move-right", _moving),
     "move_dropped": ("quiet", "move-right", _always(gettext_lazy("The place held for its move is given up"))),
+    "start_reserved": ("accent", "hourglass", _start),
+    "start_dropped": ("quiet", "hourglass", _always(gettext_lazy("Its reserved start was given up"))),
     "retried": ("quiet", "rotate-ccw", _always(gettext_lazy("Queued for another attempt"))),
     "priority": ("quiet", "arrow-up-down", _priority),
 }

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
-from pool.engine.preempt import Asking, NoPlan, Plan, Rules, plan
+from pool.engine.preempt import Asking, NoPlan, Plan, Roster, Rules, plan
 from pool.engine.sharing import Amounts, Books, Entitlements, Order
 from pool.engine.sharing.amounts import NOTHING, plus
 from pool.engine.types import Hold, Placed, Policy
@@ -42,6 +43,15 @@ class Scene:
     rules: Rules
 
 
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a plan was made on."""
+
+    scene: Scene
+    roster: Roster
+    asking: Asking
+
+
 class RoomMaker:
     """One thread owns it, beside a mirror. Costs one glance while nobody waits."""
 
@@ -53,6 +63,8 @@ class RoomMaker:
         self.pledges: dict[int, Pledge] = {}  # by job
         self._refused: dict[object, tuple[object, ...]] = {}  # class of jobs -> what it was refused on
         self.reasons: dict[int, NoPlan] = {}  # by job: why nobody is stopped for it
+        # inside, cards that are reserved for the job are free to it (calendar/keeper.py)
+        self.lift: Callable[[Waiting], AbstractContextManager[None]] = lambda item: nullcontext()
         for pledge in pledges.open_pledges():
             self._take(pledge)
 
@@ -93,7 +105,9 @@ class RoomMaker:
             self.mirror.unpledge(item.pk)
         for item, pledge in found:
             try:
-                holds = self.mirror.apply(pledge.placed, item.request)
+                with self.lift(item):
+                    holds = self.mirror.apply(pledge.placed, item.request)
+                    self.mirror.coming(holds)
             except ValueError as error:  # by hand somebody else has it: settle holds it again, and gives up in the end
                 log.warning("pledge_not_free", job=item.public_id, error=str(error))
                 continue
@@ -121,6 +135,21 @@ class RoomMaker:
             if not self.roll.sync(self._leaving()) or not self._plan_one(now, may, until):
                 return
             between()
+
+    def running(self) -> Roster:
+        """All that runs and is not leaving, as of now."""
+        self.roll.sync(self._leaving())
+        return self.roll.roster
+
+    def in_order(self) -> list[Waiting]:
+        """Those who wait for room, most deserving first."""
+        self.roll.sync(self._leaving())
+        return list(self._in_order(self._scene()))
+
+    def carry_out(self, item: Waiting, found: Plan, basis: "Basis", now: datetime, took_us: int) -> bool:
+        """See a plan through that somebody else made on what runs now, with rights of its own. Whether it was begun."""
+        scene = self._scene()
+        return self._carry_out(scene, item, found, now, took_us, basis)
 
     def _leaving(self) -> set[int]:
         return {replica for pledge in self.pledges.values() for replica in pledge.leaving}
@@ -179,7 +208,9 @@ class RoomMaker:
         fleet, roster, asking = self.mirror.fleet, self.roll.roster, self._asking(item)
         return plan(fleet, scene.shares, scene.books, roster, asking, seconds(now), scene.rules, QUIET)
 
-    def _carry_out(self, scene: Scene, item: Waiting, found: Plan, now: datetime, took_us: int) -> bool:
+    def _carry_out(
+        self, scene: Scene, item: Waiting, found: Plan, now: datetime, took_us: int, basis: "Basis | None" = None
+    ) -> bool:
         if not found.victims:
             return False
         room = Room(
@@ -189,9 +220,13 @@ class RoomMaker:
             shares=self._told(scene, item, found),
             snapshot=self.journal.mark(),
             duration_us=took_us,
+            lent=basis is not None,
         )
-        roster, asking = self.roll.roster, self._asking(item)
-        told, jobs = self.recorder.record(scene.shares, scene.books, roster, asking, seconds(now), scene.rules, found)
+        on = basis or Basis(scene, self.roll.roster, self._asking(item))
+        rights = on.scene
+        told, jobs = self.recorder.record(
+            rights.shares, rights.books, on.roster, on.asking, seconds(now), rights.rules, found
+        )
         row = make_room(room, self.lease_name, self.epoch, now, self.journal, told)
         if row is not None:
             self.recorder.stored(jobs)
@@ -208,9 +243,10 @@ class RoomMaker:
         change: dict[int, Amounts] = {leaf: self.sharing.asks(item)}
         for victim in found.victims:
             gone = set(victim.replicas)
-            for replica in self.roll.roster.jobs[victim.job_key].replicas:
+            job = self.roll.roster.jobs[victim.job_key]
+            for replica in job.replicas:
                 if (replica.role, replica.rank) in gone:
-                    change[victim.queue] = plus(change.get(victim.queue, NOTHING), replica.amounts, -1)
+                    change[job.queue] = plus(change.get(job.queue, NOTHING), replica.amounts, -1)
         return {str(key // 2): _line(scene, key, amounts) for key, amounts in change.items()}
 
 

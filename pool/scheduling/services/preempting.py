@@ -35,6 +35,7 @@ class Room:
     shares: dict[str, dict[str, int]]
     snapshot: str
     duration_us: int
+    lent: bool = False  # they run on cards that are reserved for the job
 
 
 class _Changed(Exception):
@@ -101,7 +102,7 @@ def _make(room: Room, epoch: int, now: datetime) -> Preemption:
         _stop(job, loss, going, now)
         after = {"preemption": row.public_id, "replicas": len(going)}
         entries.append(audit.Entry("job.preempt", "job", job.public_id, job.tenant_id, {"state": "running"}, after))
-        facts = {"because": loss.because, "whole": loss.whole, "replicas": len(going)}
+        facts = {"because": _because(room, loss), "whole": loss.whole, "replicas": len(going)}
         note(job.pk, now, "preempted", _SCHEDULER.label, preemption=row.public_id, **facts)
     after = {"preemption": row.public_id}
     entries.append(audit.Entry("job.make_room", "job", room.job.public_id, room.job.tenant_id, None, after))
@@ -112,10 +113,11 @@ def _make(room: Room, epoch: int, now: datetime) -> Preemption:
 
 def _row(room: Room, epoch: int, now: datetime) -> Preemption:
     own = all(loss.because == "lower_priority" for loss in room.plan.victims)
+    why = Preemption.Why.PRIORITY if own else Preemption.Why.RECLAIM
     return Preemption.objects.create(
         job_id=room.job.pk,
         queue_id=room.job.queue_id,
-        why=Preemption.Why.PRIORITY if own else Preemption.Why.RECLAIM,
+        why=Preemption.Why.RESERVED if room.lent else why,
         placement=placement_json(room.plan.placed),
         shares=room.shares,
         cost_s=room.plan.cost // WHOLE,
@@ -124,6 +126,10 @@ def _row(room: Room, epoch: int, now: datetime) -> Preemption:
         duration_us=room.duration_us,
         created_at=now,
     )
+
+
+def _because(room: Room, loss: Loss) -> str:
+    return Victim.Because.LENT if room.lent else loss.because
 
 
 def _going(loss: Loss, running: Running, live: list[Replica]) -> list[Replica]:
@@ -146,7 +152,7 @@ def _victim(row: Preemption, room: Room, loss: Loss, job: Job, going: list[Repli
         replicas=[replica.pk for replica in going],
         cost_s=loss.cost // WHOLE,
         checkpoint_age_s=None if saved is None else max(0, int(now.timestamp()) - saved),
-        because=loss.because,
+        because=_because(room, loss),
         out_of_turn=loss.out_of_turn,
         at=now,
     )

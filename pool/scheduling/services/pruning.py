@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from pool.scheduling.models import Decision, FragmentationSample, JobEvent, NodeCommand, QueueSample
+from pool.scheduling.models import Decision, FragmentationSample, JobEvent, NodeCommand, QueueSample, UseHour
 from pool.scheduling.states import REPLICA_FINAL
 
 CLOSED = (NodeCommand.State.DONE, NodeCommand.State.FAILED, NodeCommand.State.OBSOLETE)
@@ -32,6 +32,11 @@ def prune_fragmentation(before: datetime, most: int = 500) -> int:
     return _delete(FragmentationSample.objects.filter(at__lt=before), most)
 
 
+def prune_use(before: datetime, most: int = 500) -> int:
+    """Deletes at most `most` hours of the copy of what was held, from before then; returns how many."""
+    return _delete(UseHour.objects.filter(at__lt=before), most)
+
+
 def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -> int:
     """Deletes decisions and timeline of jobs of these tenants that finished before then; returns how many rows.
 
@@ -46,6 +51,7 @@ def _delete(
     | QuerySet[Decision]
     | QuerySet[NodeCommand]
     | QuerySet[QueueSample]
+    | QuerySet[UseHour]
     | QuerySet[FragmentationSample],
     most: int,
 ) -> int:

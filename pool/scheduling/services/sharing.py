@@ -20,11 +20,21 @@ from pool.scheduling.models import DeviceWeight, SharingRules
 class RuleSet:
     """`reclaim_to`: up to its fair share, or only up to its quota, a queue takes back from others. `cooldown_s`: so
     long a job that was preempted is left alone. `within_quota`: work that cannot be preempted stays within the quota
-    of its queue."""
+    of its queue. `history_strength` above 0: who used much in the `history_window_s` before now gets less of what is
+    beyond the quotas; with `history_half_life_s` old use counts less (None: all alike). A job of `starve_cards` or more
+    that waited `starve_after_s` (None: none) gets a reserved start, `starve_most` of them at once; running work that
+    nothing ends is taken to end after `assumed_runtime_s` (None: never)."""
 
     reclaim_to: str = SharingRules.ReclaimTo.FAIR_SHARE
     cooldown_s: int = 300
     within_quota: bool = False
+    history_strength: int = 0
+    history_window_s: int = 7 * 86_400
+    history_half_life_s: int | None = None
+    starve_after_s: int | None = 600
+    starve_cards: int = 2
+    starve_most: int = 4
+    assumed_runtime_s: int | None = None
 
     @staticmethod
     def of(row: SharingRules) -> "RuleSet":
@@ -89,12 +99,29 @@ def _wrong(rules: RuleSet) -> list[FieldError]:
     if rules.reclaim_to not in SharingRules.ReclaimTo.values:
         choices = ", ".join(SharingRules.ReclaimTo.values)
         wrong.append(FieldError("reclaim_to", _("must be one of: %s") % choices))
-    cooldown = asdict(rules)["cooldown_s"]
-    if isinstance(cooldown, bool) or not isinstance(cooldown, int) or not 0 <= cooldown <= 86_400:
-        wrong.append(FieldError("cooldown_s", _("must be a whole number from %(low)s to %(high)s") % _COOL))
-    if asdict(rules)["within_quota"] not in (True, False):
+    values = asdict(rules)
+    for name, (low, high) in _RANGES.items():
+        value = values[name]
+        if value is None and name in _MAY_BE_UNSET:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            text = _("must be a whole number from %(low)s to %(high)s") % {"low": low, "high": high}
+            if name == "history_half_life_s":  # 0 would switch fairness off without a word (case T20)
+                text += "; " + _("leave it empty for no decay, or set the strength to 0 to look at no past")
+            wrong.append(FieldError(name, text))
+    if values["within_quota"] not in (True, False):
         wrong.append(FieldError("within_quota", _("must be true or false")))
     return wrong
 
 
-_COOL = {"low": 0, "high": 86_400}
+_MAY_BE_UNSET = ("history_half_life_s", "starve_after_s", "assumed_runtime_s")
+_RANGES = {
+    "cooldown_s": (0, 86_400),
+    "history_strength": (0, 10),
+    "history_window_s": (3_600, 400 * 86_400),
+    "history_half_life_s": (60, 400 * 86_400),
+    "starve_after_s": (0, 30 * 86_400),
+    "starve_cards": (1, 1_000_000),
+    "starve_most": (1, 64),
+    "assumed_runtime_s": (60, 400 * 86_400),
+}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from console.common.actor import Actor
 from pool.scheduling import queries
@@ -63,6 +64,20 @@ def samples(actor: Actor, queue: Queue, most: int = 2_016) -> list[QueueSample]:
     """The latest five-minute samples, oldest first: a week of them."""
     rows = QueueSample.objects.filter(queries.own(actor, "queue__tenant"), queue=queue).order_by("-at")[:most]
     return list(reversed(rows))
+
+
+def day_of_largest(actor: Actor, most: int) -> list[tuple[Queue, list[QueueSample]]]:
+    """The latest day of the queues in sight that held or were entitled to most in it, oldest samples first."""
+    rows = QueueSample.objects.filter(queries.own(actor, "queue__tenant"))
+    newest = rows.order_by("-at").values_list("at", flat=True).first()
+    if newest is None:
+        return []
+    lines: dict[int, list[QueueSample]] = {}
+    for sample in rows.filter(at__gt=newest - timedelta(days=1)).order_by("at"):
+        lines.setdefault(sample.queue_id, []).append(sample)
+    largest = sorted(lines, key=lambda pk: (-max(max(s.used_bp, s.entitled_bp) for s in lines[pk]), pk))[:most]
+    queues = Queue.objects.select_related("tenant").in_bulk(largest)
+    return [(queues[pk], lines[pk]) for pk in largest]
 
 
 def rules() -> SharingRules:

@@ -21,6 +21,7 @@ from pool.scheduling.mirror import FleetMirror
 from pool.scheduling.models import Queue
 from pool.scheduling.sharing.holdings import capacity
 from pool.scheduling.sharing.layout import Layout
+from pool.scheduling.sharing.past import Past
 from pool.scheduling.waiting import Waiting, WaitingList
 
 
@@ -29,6 +30,7 @@ class Sharing:
 
     def __init__(self, mirror: FleetMirror, waiting: WaitingList) -> None:
         self.mirror, self.waiting = mirror, waiting
+        self.past = Past()
         self._layout = Layout({})
         self._queues: dict[int, Queue] = {}  # those that the layout is of
         self._asked: dict[tuple[object, bool], Amounts] = {}
@@ -96,7 +98,7 @@ class Sharing:
             if item.queue_id in queues and queues[item.queue_id].state != Queue.State.HELD:
                 leaf = self.leaf(item)
                 demand[leaf] = plus(demand.get(leaf, NOTHING), self.asks(item, whole=True))
-        return entitlements(tree, demand)
+        return entitlements(tree, demand, self.past.weights(tree, self.layout))
 
     def standings(self) -> list[Standing]:
         tree = self.tree()

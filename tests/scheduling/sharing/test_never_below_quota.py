@@ -38,7 +38,7 @@ def test_random_loads(seed: int) -> None:
             assert line["before"] > max(quota, line["entitled"])
     # every plan let its job in (I9), and the fleet in memory is the one of the database
     assert not Preemption.objects.exclude(state="started").exists()
-    assert not world.scheduler.mirror.pledged
+    assert not world.scheduler.rooms.pledges
     before = world.scheduler.mirror.fleet.snapshot_id
     world.scheduler.resync()
     assert world.scheduler.mirror.fleet.snapshot_id == before

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('scheduling', '0010_ledger'),
+        ('scheduling', '0012_calendar'),
     ]
 
     operations = [
