@@ -18,13 +18,14 @@ from pool.engine import state as s
 from pool.engine.changelog import ChangeLog
 from pool.engine.digest import digest
 from pool.engine.domains import Domains, place_of
+from pool.engine.holds import holds_of as holds_of
 from pool.engine.kinds import Kinds
 from pool.engine.labelled import Labelled
 from pool.engine.labelsets import LabelSets
-from pool.engine.layout import load_node, with_row, without_row
+from pool.engine.layout import emptied, load_node, with_row, without_row
 from pool.engine.mix import DEFAULT_MIX, TypicalMix, compile_mix
 from pool.engine.state import State
-from pool.engine.types import MOST_CARDS, WHOLE, Hold, NodeSpec, Placed, ReplicaPlacement
+from pool.engine.types import MOST_CARDS, WHOLE, Hold, NodeSpec, Placed
 
 if TYPE_CHECKING:
     from pool.engine.affinity import Affinity
@@ -106,6 +107,15 @@ class Fleet:
         fleet._compile()
         fleet._rows_moved()
         return fleet
+
+    def emptied(self) -> Fleet:
+        """The same hardware with nothing held and everything open: of as it is now, to ask only."""
+        twin = Fleet()
+        twin.kinds, twin.labels, twin.mix, twin.nodes = self.kinds, self.labels, self.mix, list(self.nodes)
+        twin.row_of, twin.place_of, twin.cards, twin.tables = self.row_of, self.place_of, self.cards, self.tables
+        twin.state = emptied(self.state, self.nodes, self.kinds)
+        twin._rows_moved()
+        return twin
 
     def replace_node(self, node: NodeSpec, holds: Sequence[Hold] = ()) -> None:
         """Add a node, or put a new description and its holds in place of the old one.
@@ -350,50 +360,3 @@ class Fleet:
 def _check_size(node: NodeSpec) -> None:
     if len(node.devices) > MOST_CARDS:
         raise ValueError(f"devices: node {node.key} has {len(node.devices)} cards, more than {MOST_CARDS}")
-
-
-def holds_of(
-    replicas: Sequence[ReplicaPlacement],
-    tenant: str,
-    trust_group: str,
-    labels: Labels = (),
-    repels: tuple[Affinity, ...] = (),
-) -> Iterator[Hold]:
-    """The holds of placed replicas: one a device part, and one for CPU and memory if asked.
-    ``labels`` and ``repels``: of the job, where it has any (:func:`~pool.engine.neighbours.repels_of`);
-    CPU and memory beside devices carry none, so that whoever stores them as one hold counts alike."""
-    for replica in replicas:
-        for part in replica.devices:
-            yield Hold(
-                device_key=part.device_key,
-                node_key=replica.node_key,
-                share_bp=part.share_bp,
-                memory_mib=part.memory_mib,
-                isolation=part.isolation,
-                mig_profile=part.mig_profile,
-                mig_start=part.mig_start,
-                mig_size=part.mig_size,
-                tenant=tenant,
-                trust_group=trust_group,
-                cpu_milli=0,
-                host_memory_mib=0,
-                labels=labels,
-                repels=repels,
-            )
-        if replica.cpu_milli or replica.host_memory_mib:
-            yield Hold(
-                device_key=None,
-                node_key=replica.node_key,
-                share_bp=0,
-                memory_mib=0,
-                isolation="",
-                mig_profile="",
-                mig_start=-1,
-                mig_size=0,
-                tenant=tenant,
-                trust_group=trust_group,
-                cpu_milli=replica.cpu_milli,
-                host_memory_mib=replica.host_memory_mib,
-                labels=() if replica.devices else labels,
-                repels=() if replica.devices else repels,
-            )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
 from pool.engine import state as s
 from pool.engine.mig import mask
 from pool.engine.state import State
-from pool.engine.types import Hold
+from pool.engine.types import Hold, ReplicaPlacement
+
+if TYPE_CHECKING:
+    from pool.engine.affinity import Affinity
+    from pool.engine.selectors import Labels
 
 
 class Oversold(ValueError):
@@ -92,3 +99,50 @@ def take_node(state: State, row: int, hold: Hold, sign: int = 1) -> None:
     """Take (or with ``sign`` -1 give back) a hold's CPU and memory."""
     state.node[s.CPU, row] -= sign * hold.cpu_milli
     state.node[s.HOST, row] -= sign * hold.host_memory_mib
+
+
+def holds_of(
+    replicas: Sequence[ReplicaPlacement],
+    tenant: str,
+    trust_group: str,
+    labels: Labels = (),
+    repels: tuple[Affinity, ...] = (),
+) -> Iterator[Hold]:
+    """The holds of placed replicas: one a device part, and one for CPU and memory if asked.
+    ``labels`` and ``repels``: of the job, where it has any (:func:`~pool.engine.neighbours.repels_of`);
+    CPU and memory beside devices carry none, so that whoever stores them as one hold counts alike."""
+    for replica in replicas:
+        for part in replica.devices:
+            yield Hold(
+                device_key=part.device_key,
+                node_key=replica.node_key,
+                share_bp=part.share_bp,
+                memory_mib=part.memory_mib,
+                isolation=part.isolation,
+                mig_profile=part.mig_profile,
+                mig_start=part.mig_start,
+                mig_size=part.mig_size,
+                tenant=tenant,
+                trust_group=trust_group,
+                cpu_milli=0,
+                host_memory_mib=0,
+                labels=labels,
+                repels=repels,
+            )
+        if replica.cpu_milli or replica.host_memory_mib:
+            yield Hold(
+                device_key=None,
+                node_key=replica.node_key,
+                share_bp=0,
+                memory_mib=0,
+                isolation="",
+                mig_profile="",
+                mig_start=-1,
+                mig_size=0,
+                tenant=tenant,
+                trust_group=trust_group,
+                cpu_milli=replica.cpu_milli,
+                host_memory_mib=replica.host_memory_mib,
+                labels=() if replica.devices else labels,
+                repels=() if replica.devices else repels,
+            )

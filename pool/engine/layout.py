@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pool.engine import state as s
@@ -25,6 +27,20 @@ def load_node(state: State, row: int, node: NodeSpec, kinds: Kinds, labels: Labe
     cells[s.HOST] = node.memory_mib
     cells[s.NODE_OPEN] = node.schedulable
     cells[s.FIRST_KIND] = kinds.number(node.devices[0]) if node.devices else 0
+
+
+def emptied(state: State, nodes: Sequence[NodeSpec], kinds: Kinds) -> State:
+    """The same nodes with nothing held and everything open."""
+    old, fresh = state, State.empty(*state.device.shape[1:])
+    kind = old.device[s.KIND]
+    cards = kind > 0
+    fresh.device[s.KIND], fresh.device[s.LABEL] = kind, old.device[s.LABEL]
+    fresh.device[s.OPEN], fresh.device[s.SHARE] = cards, cards * WHOLE
+    fresh.device[s.MEMORY] = cards * kinds.memory.take(kind)
+    fresh.node[s.CPU] = fresh.node[s.CPU_TOTAL] = old.node[s.CPU_TOTAL]
+    fresh.node[s.HOST] = [node.memory_mib for node in nodes]
+    fresh.node[s.NODE_OPEN], fresh.node[s.FIRST_KIND] = 1, old.node[s.FIRST_KIND]
+    return fresh
 
 
 def with_row(state: State, row: int, columns: int, replaced: bool = False) -> State:

@@ -68,13 +68,5 @@ def _alone(job: JobRequest) -> JobRequest:
 def empty_twin(fleet: Fleet) -> Fleet:
     """The same hardware with nothing held and everything open."""
     if fleet.twin is None or fleet.twin[0] != fleet.hardware:
-        nodes = [
-            replace(
-                node,
-                schedulable=True,
-                devices=tuple(replace(card, schedulable=True) for card in node.devices),
-            )
-            for node in fleet.nodes
-        ]
-        fleet.twin = (fleet.hardware, Fleet.build(nodes, mix=fleet.mix))
+        fleet.twin = (fleet.hardware, fleet.emptied())
     return fleet.twin[1]

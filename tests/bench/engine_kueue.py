@@ -1,10 +1,11 @@
-"""Kueue's baseline load on our shares, turns, decisions and evictions, on a virtual clock.
+"""Kueue's performance loads on our shares, turns, decisions and evictions, on a virtual clock.
 
-The load is that of Kueue's performance test (cohorts of six queues; each queue brings 350 small, 100
-medium and 50 large workloads; nominal quota 20 a queue). Its five cohorts do not borrow from each
-other, so one is replayed (``--cohorts`` for more). Time passes only between events: decisions take
+The loads are those of Kueue's performance test. baseline: 5 cohorts of 6 queues, each of which brings 350
+small, 100 medium and 50 large workloads (15,000 in all); large-scale: 10 cohorts of 100 queues, 35, 11 and
+4 (50,000). Nominal quota 20 a queue, up to 100 more borrowed inside its cohort. Cohorts do not borrow from
+each other, so one of them says what all do; --cohorts for more. Time passes only between events: decisions take
 none, while Kueue's figures include its API server, so compare order and usage, not seconds.
-  python -m tests.bench.engine_kueue [--cohorts 1]
+  python -m tests.bench.engine_kueue [--load baseline] [--cohorts 1]
 """
 
 from __future__ import annotations
@@ -23,13 +24,41 @@ from pool.engine.types import JobRequest
 from tests.engine import make
 
 QUIET = Policy(explain=False)
-CLASSES = {  # name: count, units, priority, runs for, one every (ms)
-    "small": (350, 1, 50, 200, 100),
-    "medium": (100, 5, 100, 500, 500),
-    "large": (50, 20, 200, 1_000, 1_200),
+NOMINAL, BORROWED = 20, 100
+NODE = 40  # cards of a node
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``classes`` by name: count a queue, units, priority, runs for, one every (ms). ``theirs`` by name:
+    seconds to admission; ``usage`` in percent and ``wall`` seconds in all."""
+
+    cohorts: int
+    queues: int
+    classes: dict[str, tuple[int, int, int, int, int]]
+    theirs: dict[str, float]
+    usage: float
+    wall: int
+
+
+LOADS = {
+    "baseline": Load(
+        5,
+        6,
+        {"small": (350, 1, 50, 200, 100), "medium": (100, 5, 100, 500, 500), "large": (50, 20, 200, 1_000, 1_200)},
+        {"large": 16.5, "medium": 76.8, "small": 215.0},
+        55.9,
+        351,
+    ),
+    "large-scale": Load(
+        10,
+        100,
+        {"small": (35, 1, 50, 150, 60), "medium": (11, 5, 100, 350, 300), "large": (4, 20, 200, 700, 700)},
+        {"large": 105.6, "medium": 256.0, "small": 700.0},
+        38.6,
+        1_179,
+    ),
 }
-THEIRS = {"large": 16.5, "medium": 76.8, "small": 215.0}  # seconds to admission; usage 55.9 %, 351 s in all
-QUEUES, NOMINAL = 6, 20
 
 
 @dataclass(slots=True)
@@ -38,17 +67,12 @@ class Work:
     kind: str
     queue: int
     created: int
+    units: int
+    priority: int
+    lasts: int
     admitted: int = -1
     runs: int = 0  # rises with every start, so that the end of an evicted run is not taken for this one's
     evicted: int = 0
-
-    @property
-    def units(self) -> int:
-        return CLASSES[self.kind][1]
-
-    @property
-    def priority(self) -> int:
-        return CLASSES[self.kind][2]
 
 
 def amounts(units: int) -> Amounts:
@@ -58,28 +82,30 @@ def amounts(units: int) -> Amounts:
 class Replay:
     """One virtual clock over all cohorts."""
 
-    def __init__(self, cohorts: int) -> None:
-        room = QUEUES * NOMINAL
-        nodes = make.nodes(2 * cohorts, room // 2, memory=1_024)
-        specs = [QueueSpec(1_000 + c, limit=(room * CARD, None, None, None)) for c in range(1, cohorts + 1)]
-        for queue in range(1, cohorts * QUEUES + 1):
-            quota = (NOMINAL * CARD, None, None, None)
-            specs.append(QueueSpec(queue, 1_001 + (queue - 1) // QUEUES, quota=quota))
+    def __init__(self, load: Load, cohorts: int) -> None:
+        room = load.queues * NOMINAL
+        nodes = make.nodes(cohorts * room // NODE, NODE, memory=1_024)
+        specs = [QueueSpec(10_000 + c, limit=(room * CARD, None, None, None)) for c in range(1, cohorts + 1)]
+        for queue in range(1, cohorts * load.queues + 1):
+            quota, limit = (NOMINAL * CARD, None, None, None), ((NOMINAL + BORROWED) * CARD, None, None, None)
+            specs.append(QueueSpec(queue, 10_001 + (queue - 1) // load.queues, quota=quota, limit=limit))
         self.tree = Tree(specs, (cohorts * room * CARD, cohorts * room * 1_024, 1, 1))
         self.fleet, self.books, self.roster = Fleet.build(nodes), Books(self.tree), Roster()
         self.work: dict[int, Work] = {}
         self.jobs: dict[int, JobRequest] = {}
-        self.waiting: dict[int, dict[str, list[int]]] = {q: {kind: [] for kind in CLASSES} for q in self.tree.leaves}
+        kinds = load.classes
+        self.kinds = list(reversed(kinds))  # highest priority first
+        self.waiting: dict[int, dict[str, list[int]]] = {q: {kind: [] for kind in kinds} for q in self.tree.leaves}
         self.demand: dict[int, Amounts] = dict.fromkeys(self.tree.leaves, amounts(0))
         self.order = Order(self.shares(), self.books)
         self.events: list[tuple[int, int, int]] = []
         self.now, self.used_ms, self.last, self.evictions = 0, 0, 0, 0
         key = 0
         for queue in self.tree.leaves:
-            for kind, (count, _, _, _, every) in CLASSES.items():
+            for kind, (count, units, priority, lasts, every) in kinds.items():
                 for number in range(count):
                     key += 1
-                    self.work[key] = Work(key, kind, queue, (number + 1) * every)
+                    self.work[key] = Work(key, kind, queue, (number + 1) * every, units, priority, lasts)
                     heapq.heappush(self.events, ((number + 1) * every, key, 0))
 
     def shares(self) -> Entitlements:
@@ -120,9 +146,9 @@ class Replay:
             pass
 
     def first(self, queue: int) -> bool:
-        for kind in reversed(CLASSES):
+        for kind in self.kinds:
             line = self.waiting[queue][kind]
-            if not line or self.books.bars(queue, amounts(CLASSES[kind][1])) is not None:
+            if not line or self.books.bars(queue, amounts(self.work[line[0]].units)) is not None:
                 continue
             decision = decide(self.fleet, self.jobs[line[0]], QUIET)
             if isinstance(decision, Placed):
@@ -143,7 +169,7 @@ class Replay:
         self.books.add(work.queue, amounts(work.units))
         self.order.wait(work.queue, -1)
         work.admitted, work.runs = self.now, work.runs + 1
-        heapq.heappush(self.events, (self.now + CLASSES[work.kind][3], work.key, work.runs))
+        heapq.heappush(self.events, (self.now + work.lasts, work.key, work.runs))
 
     def stop(self, work: Work, done: bool) -> None:
         for replica in self.roster.jobs[work.key].replicas:
@@ -172,18 +198,24 @@ class Replay:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--load", default="baseline", choices=LOADS)
     parser.add_argument("--cohorts", type=int, default=1)
-    replay = Replay(parser.parse_args().cohorts)
-    began = time.perf_counter()
+    chosen = parser.parse_args()
+    load = LOADS[chosen.load]
+    replay = Replay(load, chosen.cohorts)
+    began = time.process_time()
     replay.run()
-    wall = time.perf_counter() - began
+    spent = time.process_time() - began
     assert all(work.admitted >= 0 for work in replay.work.values())
     room = replay.tree.capacity[0] // CARD
     usage = 100 * replay.used_ms / (room * replay.last)
-    each = wall / len(replay.work) * 1e3
-    print(f"{len(replay.work)} workloads, {room} units; virtual {replay.last / 1e3:.1f} s, theirs 351 s")
-    print(f"usage {usage:.1f} % (theirs 55.9), evictions {replay.evictions}; {each:.2f} ms of our time a workload")
-    for kind, theirs in THEIRS.items():
+    each = spent / len(replay.work) * 1e3
+    print(f"{chosen.load}: {chosen.cohorts} of {load.cohorts} cohorts, {len(replay.work)} workloads, {room} units")
+    print(f"virtual {replay.last / 1e3:.1f} s, theirs {load.wall} s, with an API server")
+    print(
+        f"usage {usage:.1f} % (theirs {load.usage}), evictions {replay.evictions}; {each:.2f} ms of our CPU a workload"
+    )
+    for kind, theirs in load.theirs.items():
         waits = [(w.admitted - w.created) / 1e3 for w in replay.work.values() if w.kind == kind]
         mean, longest = statistics.mean(waits), max(waits)
         print(f"{kind:7} to its last admission: mean {mean:6.2f} s, longest {longest:6.2f}; theirs {theirs} s")

@@ -55,7 +55,9 @@ class Full:
 
     def plan(self, job: JobRequest, queue: int = TAKER, priority: int = 5) -> Plan | NoPlan:
         amounts = asked(job, self.fleet.kinds.all, Weights())
-        demand = {OWNER: self.books.used[OWNER], queue: amounts}
+        demand = {OWNER: self.books.used[OWNER], TAKER: self.books.used[TAKER]}
+        before = demand.get(queue, (0, 0, 0, 0))
+        demand[queue] = tuple(a + b for a, b in zip(before, amounts, strict=True))  # type: ignore[assignment]
         shares = entitlements(self.tree, demand)
         asking = Asking(job, queue, priority, amounts)
         return plan(self.fleet, shares, self.books, self.roster, asking, NOW, Rules(), QUIET)
@@ -65,14 +67,15 @@ class Full:
         needless = 0
         with self.fleet.scratch():
             for victim in found.victims:
-                self._each(victim.job_key, free=True)
+                self.each(victim.job_key, free=True)
             for victim in found.victims[:most]:
-                self._each(victim.job_key, free=False)
+                self.each(victim.job_key, free=False)
                 needless += isinstance(decide(self.fleet, job, QUIET), Placed)
-                self._each(victim.job_key, free=True)
+                self.each(victim.job_key, free=True)
         return needless
 
-    def _each(self, key: int, free: bool) -> None:
+    def each(self, key: int, free: bool) -> None:
+        """Release or take all that a job holds."""
         for replica in self.roster.jobs[key].replicas:
             for hold in replica.holds:
                 if free:

@@ -39,6 +39,7 @@ class Pool:
             "total": card.memory_mib,
             "family": family,
             "mig_mode": card.mig_enabled,
+            "cuttable": card.mig_family in self.families,
             "open": node.schedulable and card.schedulable,
             "share": WHOLE,
             "memory": card.memory_mib,
@@ -252,13 +253,52 @@ class Pool:
             return gpu
         return (gpu + max(self.cpu[node.key], 0) * TIE_FULL // self.most_cpu) // 2
 
+    # --- gangs
+
+    def most(self, node: Any, request: Any, trust: str, wanted: int) -> int:
+        """How many replicas, at most ``wanted``, the node could hold at once: every way is tried."""
+        if not wanted or not node.schedulable:
+            return 0
+        if self.cpu[node.key] < request.cpu_milli or self.host[node.key] < request.host_memory_mib:
+            return 0
+        found = 0
+        self.cpu[node.key] -= request.cpu_milli
+        self.host[node.key] -= request.host_memory_mib
+        for cells in self._ways(self.cells[node.key], request, 0, trust, frozenset()):
+            kept, self.cells[node.key] = self.cells[node.key], cells
+            found = max(found, 1 + self.most(node, request, trust, wanted - 1))
+            self.cells[node.key] = kept
+            if found == wanted:
+                break
+        self.cpu[node.key] += request.cpu_milli
+        self.host[node.key] += request.host_memory_mib
+        return found
+
+    def _ways(self, cells: list[Cell], request: Any, entry: int, trust: str, taken: frozenset[int]) -> Any:
+        """The cards after one replica, for each way to give it its devices; of ways that leave the same, one."""
+        if entry == request.devices:
+            yield cells
+            return
+        slices, seen = self.isolation(request) == "mig", set()
+        for column, cell in enumerate(cells):
+            part = None if column in taken and not slices else self.part(request, entry, cell, trust)
+            for start in free_starts(part[2], cell["slices"]) if part and part[2] else [-1] if part else []:
+                changed = [dict(c) for c in cells]
+                self._write(changed[column], (*part[:3], start), slices, request)
+                changed[column]["trust"] = trust if self.isolation(request) == "vgpu" else None
+                after = repr([(c["share"], c["memory"], c["use"], sorted(c["slices"]), c["media"]) for c in changed])
+                if after not in seen:
+                    seen.add(after)
+                    yield from self._ways(changed, request, entry + 1, trust, taken | {column})
+
     def best(self, request: Any, trust: str) -> tuple[Any, tuple[int, ...], list[Any]] | None:
         """The winning node, its score and its parts."""
-        found = [(node, chosen) for node in self.nodes if (chosen := self.choose(node, request, trust))]
-        if not found:
-            return None
-        node, (score, parts) = min(found, key=lambda item: item[1][0])
-        return node, score, parts
+        return next(iter(self.order(request, trust)), None)
+
+    def order(self, request: Any, trust: str) -> list[tuple[Any, tuple[int, ...], list[Any]]]:
+        """Every node that can, its score and its parts, the best first."""
+        found = [(node, *chosen) for node in self.nodes if (chosen := self.choose(node, request, trust))]
+        return sorted(found, key=lambda item: item[1])
 
 
 def plain(name: str) -> bool:

@@ -7,11 +7,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.engine import Fleet, NodeSpec, Placed, Policy, ReplicaRequest, TypicalMix, decide
+from pool.engine import Fleet, NodeSpec, Placed, Policy, Refused, ReplicaRequest, TypicalMix, decide
+from pool.engine.rows import ranked
 from pool.engine.scoring import cpu_is_tight
+from pool.engine.vectors import vector_for
 from tests.engine import make
 from tests.engine.reference import Pool, violations
 from tests.reference.examples import examples
+from tests.reference.filters import told
 
 QUIET = Policy(explain=False)
 TENANTS = ["t1", "t2", "t3"]
@@ -45,11 +48,19 @@ def test_same_decisions(
                 pool.hold(hold, trust_of(hold), sign=-1)
         group = GROUP[tenant]
         decision = decide(fleet, make.job(request, tenant=tenant, trust_group=group), QUIET)
-        expected = pool.best(request, group or tenant)
-        assert isinstance(decision, Placed) == (expected is not None)
-        if not isinstance(decision, Placed) or expected is None:
+        expected = pool.order(request, group or tenant)
+        assert isinstance(decision, Placed) == bool(expected)
+        if isinstance(decision, Refused):
+            counted = {count.filter: (count.devices, count.nodes) for count in decision.failed}
+            assert counted == told(pool, request, group or tenant)
             continue
-        node, score, parts = expected
+        vector = vector_for(fleet, request, tenant, group, QUIET)
+        rows = ranked(fleet, make.job(request, tenant=tenant, trust_group=group), vector, len(nodes))
+        assert [fleet.nodes[row].key for row in rows] == [node.key for node, _, _ in expected]
+        assert decision.considered == len(expected)
+        second = decision.runner_up
+        assert (second and (second.bucket, second.tie, second.node_key)) == (expected[1][1] if expected[1:] else None)
+        node, score, parts = expected[0]
         ours = decision.replicas[0]
         assert ours.node_key == node.key
         assert [(d.device_key, d.share_bp, d.memory_mib, d.mig_profile, d.mig_start) for d in ours.devices] == [

@@ -125,3 +125,36 @@ def fill(
                 given[k][r] = want[k][r] * part[k]
         if ended >= 0:
             growing.discard(ended)
+
+
+def turns(
+    queues: list[Queue],
+    capacity: list[int],
+    deserved: dict[int, list[int]],
+    used: dict[int, list[int]],
+    weights: dict[int, int],
+    waiting: set[int],
+) -> list[int]:
+    """Leaves with work that waits in the order in which they take their next job. ``deserved`` and
+    ``used`` of every queue, those with children too."""
+    by_key = {q["key"]: q for q in queues}
+    asks = {key for leaf in waiting for key in _above(by_key, leaf)}
+
+    def place(key: int) -> tuple[Any, ...]:
+        mine = list(zip(used[key], deserved[key], strict=True))
+        if any(u < d for u, d in mine) and not any(u > d for u, d in mine):
+            return (0, 0, max(Fraction(u, d) for u, d in mine if u < d), key)  # below its quota: the least served
+        over = max([Fraction(u - d, c or 1) for (u, d), c in zip(mine, capacity, strict=True) if u > d] + [Fraction(0)])
+        bucket = -by_key[key]["bucket"]
+        return (1, bucket, over / weights[key], key) if weights[key] else (2, bucket, over, key)
+
+    def below(parent: int) -> list[int]:
+        children = sorted((k for k in asks if by_key[k]["parent"] == parent), key=place)
+        return [leaf for child in children for leaf in ([child] if child in waiting else below(child))]
+
+    return below(0)
+
+
+def _above(by_key: dict[int, Queue], key: int) -> list[int]:
+    """A queue and all it lies in."""
+    return [key, *_above(by_key, by_key[key]["parent"])] if key else []

@@ -7,7 +7,7 @@ from math import floor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.engine.sharing import Tree, entitlements
+from pool.engine.sharing import Books, Order, Tree, entitlements
 from tests.engine.sharing import make
 from tests.reference import sharing as reference
 from tests.reference.examples import examples
@@ -38,3 +38,22 @@ def test_deep_trees(data: st.DataObject) -> None:
     """Whole shares are met to the unit; others lose less than a unit a level and queue."""
     tree = data.draw(make.trees())
     compare(tree, data.draw(make.demands(tree)), tolerance=32)
+
+
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
+@given(st.data())
+def test_turns(data: st.DataObject) -> None:
+    """Queues take their turns as the definition says, whatever they use and deserve."""
+    tree = data.draw(make.trees())
+    shares = entitlements(tree, data.draw(make.demands(tree)))
+    books = Books(tree)
+    for leaf in data.draw(st.lists(st.sampled_from(tree.leaves), max_size=8)):
+        books.add(leaf, data.draw(st.tuples(*[make.SMALL] * 4)))
+    waiting = data.draw(st.sets(st.sampled_from(tree.leaves)))
+    order = Order(shares, books)
+    for leaf in waiting:
+        order.wait(leaf)
+    deserved = {key: list(share.deserved) for key, share in shares.shares.items()}
+    used = {key: list(books.used[key]) for key in tree.specs}
+    expected = reference.turns(make.as_rows(tree), list(tree.capacity), deserved, used, dict(shares.weights), waiting)
+    assert list(order.turns()) == expected
