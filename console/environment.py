@@ -85,8 +85,7 @@ def database(folder: Path) -> dict[str, Any]:
         "CONN_MAX_AGE": 0,
         "OPTIONS": {
             "pool": {"min_size": 1, "max_size": int(os.environ.get("WEIR_DB_POOL", "8"))},
-            # what a connection has run before is not planned again: planning takes longer than running most of it
-            "server_side_binding": True,
+            # of the hot paths' statements (console/common/sql.py); queries of pages are planned for what they ask
             "prepare_threshold": 3,
         },
     }

@@ -119,7 +119,7 @@ def insert(*groups: Sequence[models.Model], keys: Keys | None = None) -> None:
         return
     keys = keys or Keys(counts(filled))
     keys.number(filled)
-    with connection.cursor() as cursor:
+    with sql.cursor() as cursor:
         if connection.vendor == "postgresql":
             of = tuple((type(group[0]), group[0]._meta.db_table in keys.known()) for group in filled)
             cursor.execute(_joint_statement(of), [_document(group) for group in filled])

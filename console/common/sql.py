@@ -8,24 +8,40 @@ from collections.abc import Callable, Collection, Iterator, Sized
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django.db import DatabaseError, DataError, connection, models, transaction
 from django.db.models.sql import Query
 
 
+def cursor() -> Any:
+    """For the hot paths: what a connection has run before is not planned again by PostgreSQL.
+
+    Planning takes longer than running most of it. But a plan that fits any value reads a list of what is rare by
+    walking through all of the history (case web 18): the ORM's queries are sent with their values, planned for these.
+    """
+    if connection.vendor != "postgresql":
+        return connection.cursor()
+    from django.db.backends.postgresql.base import ServerBindingCursor
+
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        made: Any = cast(Any, ServerBindingCursor)(connection.connection)
+    return connection.make_debug_cursor(made) if connection.queries_logged else connection.make_cursor(made)
+
+
 def execute(statement: str, *values: Any) -> int:
     """How many rows it changed."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, _adapted(values))
-        return int(cursor.rowcount)
+    with cursor() as run:
+        run.execute(statement, _adapted(values))
+        return int(run.rowcount)
 
 
 def fetch(statement: str, *values: Any) -> list[tuple[Any, ...]]:
     """Timestamps come as the driver gives them: `console.common.bulk.read_datetime` reads both kinds."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, _adapted(values))
-        return list(cursor.fetchall())
+    with cursor() as run:
+        run.execute(statement, _adapted(values))
+        return list(run.fetchall())
 
 
 def first(statement: str, *values: Any) -> tuple[Any, ...] | None:
@@ -50,9 +66,9 @@ class Asked:
 
 def ask(statement: str, *values: Any, read: Callable[[list[tuple[Any, ...]]], list[tuple[Any, ...]]] = list) -> Asked:
     """A statement that gives rows (a change by RETURNING). Within `together` its answer is not waited for yet."""
-    cursor = connection.cursor()
-    cursor.execute(statement, _adapted(values))
-    asked = Asked(cursor, read)
+    run = cursor()
+    run.execute(statement, _adapted(values))
+    asked = Asked(run, read)
     if connection.vendor == "sqlite":
         asked.rows()  # a statement that is not read to its end is in the way of a rollback
     return asked

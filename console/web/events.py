@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -40,9 +40,8 @@ def latest(actor: Actor) -> list[Event]:
 
 
 def _of_jobs(actor: Actor) -> list[Event]:
-    newest = JobEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
-    rows = queries.recent_events(actor, None).filter(
-        Q(kind__in=_NOTABLE) | Q(kind="finished") & ~Q(params__state="succeeded"), pk__gt=newest - _READ
+    rows = queries.recent_events(actor, _READ).filter(
+        Q(kind__in=_NOTABLE) | Q(kind="finished") & ~Q(params__state="succeeded")
     )
     return [_job_event(row) for row in rows[:_SHOWN]]
 

@@ -8,7 +8,7 @@ from django.utils.translation import pgettext
 from console.common import clock
 from console.common.actor import Actor
 from pool.scheduling import queries
-from pool.scheduling.pages import reads
+from pool.scheduling.pages import filters, reads
 from pool.scheduling.pages.job_list import may_submit
 
 _JOBS = 8
@@ -16,11 +16,11 @@ _JOBS = 8
 
 def jobs_part(actor: Actor, chosen: str) -> dict[str, Any]:
     """Context of web/jobs.html: tabs with counts, and the newest jobs of one of them."""
-    counts = queries.counts(actor)
-    groups: dict[str, tuple[str, list[str]]] = {
-        "active": (pgettext("jobs", "Active"), queries.active_states()),
-        "queued": (pgettext("jobs", "Queued"), ["queued"]),
-        "finished": (pgettext("jobs", "Finished"), queries.finished_states()),
+    counts = queries.open_counts(actor)
+    groups = {
+        "active": (pgettext("jobs", "Active"), sum(counts[state] for state in queries.active_states())),
+        "queued": (pgettext("jobs", "Queued"), counts["queued"]),
+        "finished": (pgettext("jobs", "Finished"), None),
     }
     chosen = chosen if chosen in groups else "active"
     tabs = [
@@ -30,11 +30,11 @@ def jobs_part(actor: Actor, chosen: str) -> dict[str, Any]:
             "url": f"{reverse('web:overview')}?jobs={key}",
             "part": f"{reverse('web:overview_jobs')}?jobs={key}",
             "current": key == chosen,
-            "count": sum(counts[state] for state in states) if key != "finished" else None,
+            "count": count,
         }
-        for key, (label, states) in groups.items()
+        for key, (label, count) in groups.items()
     ]
-    rows = list(queries.jobs_for(actor).filter(state__in=groups[chosen][1])[:_JOBS])
+    rows = list(filters.jobs(actor, filters.JobFilter(tab=chosen))[:_JOBS])
     return {
         "jobs_tabs": tabs,
         "jobs_rows": reads.rows_of(rows, clock.now()),

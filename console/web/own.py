@@ -53,7 +53,7 @@ def page(request: HttpRequest, actor: Actor) -> HttpResponse:
 def strip(actor: Actor, now: datetime) -> list[Figure]:
     if not actor.tenants:  # finance sees money, not work
         return [revenue(actor, now)] if actor.sees_all_money else []
-    counts = queries.counts(actor)
+    counts = queries.open_counts(actor)
     running = sum(counts[state] for state in queries.active_states())
     held, _capacity = inventory.share_held(actor)
     waits = queries.waits(actor, now - _HOUR)

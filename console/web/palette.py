@@ -32,7 +32,7 @@ class Group:
 
 
 def search(actor: Actor, text: str) -> list[Group]:
-    """At most six hits a kind. Empty text offers the pages. Five queries at most."""
+    """At most six hits a kind. Empty text offers the pages. Six queries at most."""
     text = text.strip()[:LONGEST].replace("\0", "")
     pages = Group(_("Pages"), _pages(actor, text))
     if not text:
@@ -54,7 +54,7 @@ def _pages(actor: Actor, text: str) -> list[Hit]:
 
 def _jobs(actor: Actor, text: str) -> list[Hit]:
     wanted = Q(name__icontains=text) | Q(public_id__startswith=text)
-    jobs = scheduling.jobs_for(actor).filter(wanted).select_related("tenant").order_by("-id")[:EACH]
+    jobs = scheduling.jobs_for(actor).filter(wanted).prefetch_related(None).prefetch_related("tenant")[:EACH]
     return [
         Hit(
             job.name,

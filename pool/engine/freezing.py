@@ -61,6 +61,6 @@ def thaw(nodes: Sequence[NodeSpec], mix: TypicalMix, frozen: Frozen) -> Fleet:
     fleet.state.node[NODE_FIELDS] = free.reshape(NODE_FIELDS.stop - NODE_FIELDS.start, rows)
     fleet.trust = {name: number for number, name in enumerate(frozen.trust, 1)}
     fleet.labelled.restore(frozen.carried, frozen.repelled)
+    fleet.state.plain.clear()
     fleet.touch(range(rows))
-    fleet.log.dirty.update(range(rows))
     return fleet

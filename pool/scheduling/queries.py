@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db import connection
+from django.db.models import Count, F, Max, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
+from django.db.models.lookups import In
 from django.utils.translation import gettext as _
 
 from console.common.actor import Actor
 from console.common.errors import NotFound
+from console.tenants.models import Tenant
 from pool.scheduling.models import (
     Allocation,
     Attempt,
@@ -20,9 +23,15 @@ from pool.scheduling.models import (
     Queue,
     Replica,
 )
-from pool.scheduling.states import JOB_ACTIVE, JOB_FINAL
+from pool.scheduling.states import JOB_ACTIVE
 
 Number = TypeVar("Number", int, float)
+Row = TypeVar("Row", bound=Model)
+
+
+def of_tenant(slug: str) -> Q:
+    """The filter by a tenant's slug, on top of a scope. With its key the index by tenant is used, a join misses it."""
+    return Q(tenant_id__in=list(Tenant.objects.filter(slug=slug).values_list("pk", flat=True)))
 
 
 def own(actor: Actor, tenant: str = "tenant") -> Q:
@@ -33,13 +42,17 @@ def own(actor: Actor, tenant: str = "tenant") -> Q:
 
 
 def jobs_for(actor: Actor) -> QuerySet[Job]:
-    """Newest first; tenant, project and queue are loaded."""
-    return Job.objects.filter(own(actor)).select_related("tenant", "project", "queue", "submitted_by").order_by("-id")
+    """Newest first; tenant, project, queue and sender are loaded once the rows are chosen.
+
+    Joined, PostgreSQL looks them up for each row that a filter then drops (case web 18).
+    """
+    return Job.objects.filter(own(actor)).prefetch_related("tenant", "project", "queue", "submitted_by").order_by("-id")
 
 
 def job_for(actor: Actor, public_id: str) -> Job:
     """Raises NotFound, also for another tenant's job: the two cannot be told apart."""
-    job = jobs_for(actor).filter(public_id=public_id).first()
+    jobs = Job.objects.filter(own(actor), public_id=public_id)
+    job = jobs.select_related("tenant", "project", "queue", "submitted_by").first()
     if job is None:
         raise NotFound(_("there is no such job"))
     return job
@@ -130,16 +143,29 @@ def timeline(actor: Actor, job: Job) -> QuerySet[JobEvent]:
     return JobEvent.objects.filter(own(actor, "job__tenant"), job=job).order_by("id")
 
 
-def recent_events(actor: Actor, limit: int | None = 20) -> QuerySet[JobEvent]:
-    """What happened lately in all jobs that the actor may see; `limit` None: to be filtered further."""
-    rows = JobEvent.objects.filter(own(actor, "job__tenant")).select_related("job__tenant").order_by("-id")
-    return rows if limit is None else rows[:limit]
+def recent_events(actor: Actor, most: int) -> QuerySet[JobEvent]:
+    """What the actor may see of the newest `most` events of all jobs, newest first."""
+    return _lately(actor, JobEvent.objects.select_related("job__tenant"), most)
 
 
-def counts(actor: Actor) -> dict[str, int]:
-    """Jobs by state; states without jobs are there with 0."""
-    found = dict(Job.objects.filter(own(actor)).order_by().values_list("state").annotate(Count("id")))
-    return {state: found.get(state, 0) for state in JobState.values}
+def _lately(actor: Actor, rows: QuerySet[Row], most: int) -> QuerySet[Row]:
+    """The actor's part of the newest `most` rows of jobs, newest first: read from the end of the table.
+
+    From SQLite the sum hides the tenant: it would begin with the whole history of the tenant's jobs.
+    """
+    newest = rows.aggregate(newest=Max("pk"))["newest"] or 0
+    rows = rows.filter(pk__gt=newest - most).order_by("-pk")
+    if actor.sees_all_work or connection.vendor != "sqlite":
+        return rows.filter(own(actor, "job__tenant"))
+    return rows.filter(In(F("job__tenant_id") + 0, list(actor.tenants)))
+
+
+def open_counts(actor: Actor) -> dict[str, int]:
+    """Waiting and active jobs by state, 0 where there are none. The history is not read: it has no end."""
+    states = [JobState.QUEUED, *JOB_ACTIVE]
+    rows = Job.objects.filter(own(actor), state__in=states)
+    found = dict(rows.order_by().values_list("state").annotate(Count("id")))
+    return {state: found.get(state, 0) for state in states}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +200,10 @@ class Waits:
 
 
 def waits(actor: Actor, since: datetime, most: int = 5_000) -> Waits:
-    """From placement decisions since then (the latest `most` of them)."""
-    rows = Attempt.objects.filter(own(actor, "job__tenant"), placed_at__gte=since).order_by("-id")
+    """From placements since then among the latest `most` of all tenants' jobs."""
+    rows = _lately(actor, Attempt.objects.all(), most).filter(placed_at__gte=since)
     found = list(
-        rows.values_list("placed_at", "job__queued_at", "decision__duration_us", "number", "job__attempt_count")[:most]
+        rows.values_list("placed_at", "job__queued_at", "decision__duration_us", "number", "job__attempt_count")
     )
     # a job that was queued again has a new queued_at: only its latest attempt says how long it waited
     spans = sorted(max(0.0, (placed - queued).total_seconds()) for placed, queued, _, n, last in found if n == last)
@@ -186,17 +212,17 @@ def waits(actor: Actor, since: datetime, most: int = 5_000) -> Waits:
 
 
 def release_p99_us(actor: Actor, since: datetime, most: int = 5_000) -> int | None:
-    """From the true end of a process to its capacity being free again: 99th percentile, microseconds."""
+    """From the true end of a process to its capacity being free again: 99th percentile, microseconds.
+
+    Of what was freed since then among the latest `most` allocations.
+    """
+    newest = Allocation.objects.aggregate(newest=Max("pk"))["newest"] or 0
     rows = Allocation.objects.filter(
-        own(actor), released_at__gte=since, replica__ended_at__isnull=False, device__isnull=False
-    ).order_by("-released_at")
-    found = rows.exclude(replica__state="lost").values_list("released_at", "replica__ended_at")[:most]
+        own(actor), pk__gt=newest - most, released_at__gte=since, replica__ended_at__isnull=False, device__isnull=False
+    )
+    found = rows.exclude(replica__state="lost").values_list("released_at", "replica__ended_at")
     spans = sorted((freed - ended) // timedelta(microseconds=1) for freed, ended in found if freed and ended)
     return _at(spans, 0.99)
-
-
-def finished_states() -> list[str]:
-    return [JobState(state) for state in JOB_FINAL]
 
 
 def active_states() -> list[str]:

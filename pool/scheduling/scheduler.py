@@ -31,6 +31,7 @@ from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limi
 from pool.scheduling.mirror import FleetMirror, Held, hold_of
 from pool.scheduling.mix import observed_mix
 from pool.scheduling.models import Queue
+from pool.scheduling.outlook.keeper import Keeper
 from pool.scheduling.preemption.maker import May, RoomMaker
 from pool.scheduling.services.ledger import begin, write_down
 from pool.scheduling.services.placement import Choice, Committed, Placement, commit_refusals, nodes_of
@@ -103,6 +104,7 @@ class Scheduler:
         self.explain()
         between()
         self.teller.tell(self.sharing, now)
+        self.outlook.work(now, self._usage, between)
 
     def resync(self) -> None:
         """Read the whole fleet and the typical mix anew: repairs whatever drifted, for whatever reason."""
@@ -112,6 +114,7 @@ class Scheduler:
         self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
         self.mover = Mover(self.mirror, self.waiting, self.lease_name, self.epoch)
+        self.outlook = Keeper(self.sharing, self.rooms, self.clock)
         self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
         self.facts.read_all()
@@ -186,7 +189,7 @@ class Scheduler:
         return place(self.calendar, self.mirror, item, self.clock(), lambda only: self._decide(item, usage, only=only))
 
     def _start_ripe(self, usage: Usage) -> None:
-        """Those for whom room was made, and those that move, come first, where their place is held."""
+        """Those for whom room was made, and those that move, come first."""
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
         for item, placed, holds, source in self._ripe():
             before = usage.queue_bp.get(item.queue_id, 0)
@@ -196,8 +199,6 @@ class Scheduler:
         self._commit(batch)
 
     def _ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...], dict[str, Any]]]:
-        """With what is told of why the place was kept. No pledge may end once some of them are held in the fleet: that
-        writes its nodes anew, without what is only about to be stored there."""
         moving = self.mover.unpledge_ripe()
         for item, placed, holds, plan in self.rooms.ripe():
             yield item, placed, holds, {"preemption": plan, "order": inputs.ROOM}
@@ -267,9 +268,9 @@ class Scheduler:
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
-        if self.refused.get(self._class_of(item)) == self._state_for(item) or item.pk in self.rooms.pledges:
+        if item.pk in self.rooms.pledges or item.pk in self.mover.pledges:
             return False
-        if item.pk in self.mover.pledges:
+        if self.refused.get(self._class_of(item)) == self._state_for(item):
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
         return limit is None and self.budgets.bars(item, self.clock()) is None

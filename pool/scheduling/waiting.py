@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from django.db import connection
 from django.db.models import Q
 
+from console.common import sql
 from console.common.bulk import read_datetime, read_duration
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
@@ -162,7 +162,7 @@ def _read(job_ids: list[int], now: datetime) -> Iterator[Waiting]:
 
 def _select(which: str, values: list[Any], job_ids: list[int]) -> Iterator[Waiting]:
     marks = ", ".join(["%s"] * len(job_ids))
-    with connection.cursor() as cursor:
+    with sql.cursor() as cursor:
         cursor.execute(_SELECT.format(which=which, marks=marks), [*values, *job_ids])
         rows = cursor.fetchall()
     jobs: dict[int, list[tuple[Any, ...]]] = {}

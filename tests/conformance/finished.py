@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from django.db import connection
 
 from console.tenants.models import Tenant
+from pool.inventory.models import Node
 from pool.scheduling.models import Job, JobState
 from tests import factories
 
@@ -25,6 +26,39 @@ def finish(tenant: Tenant, first: int, last: int) -> None:
         )
         if connection.vendor == "postgresql":
             cursor.execute("ANALYZE scheduling_job")  # as the server itself does a minute later
+
+
+_LIVES = """
+INSERT INTO scheduling_attempt (job_id, number, epoch, placed_at, outcome)
+    SELECT j.id, 1, 1, {now}, '' FROM scheduling_job j WHERE {new};
+INSERT INTO scheduling_jobevent (job_id, at, kind, params, actor_label)
+    SELECT j.id, {now}, 'finished', '{{"state": "succeeded"}}', '' FROM scheduling_job j WHERE {new};
+INSERT INTO scheduling_jobrole (job_id, name, position, replicas, min_replicas, max_replicas, devices, share_bp,
+        memory_mib, mig_profile, isolation, models_allowed, cpu_milli, host_memory_mib, bandwidth_sensitive, wishes)
+    SELECT j.id, 'past', 1, 1, 1, 1, 0, 0, '[]', '', 'auto', '[]', 0, 0, {no}, '{{}}' FROM scheduling_job j WHERE {new};
+INSERT INTO scheduling_replica (public_id, attempt_id, job_id, role_id, rank, node_id, state, exit_detail, assigned_at,
+        ended_at)
+    SELECT 'rep_past' || j.id, a.id, j.id, r.id, 0, {node}, 'succeeded', '', {now}, {now} FROM scheduling_job j
+    JOIN scheduling_attempt a ON a.job_id = j.id JOIN scheduling_jobrole r ON r.job_id = j.id AND r.name = 'past'
+    WHERE {new};
+INSERT INTO scheduling_allocation (public_id, replica_id, job_id, tenant_id, node_id, isolation, share_bp, memory_mib,
+        mig_profile, mig_start, mig_size, cpu_milli, host_memory_mib, epoch, created_at, released_at)
+    SELECT 'alc_past' || j.id, r.id, j.id, j.tenant_id, {node}, 'host', 0, 0, '', -1, 0, 0, 0, 1, {now}, {now}
+    FROM scheduling_job j JOIN scheduling_replica r ON r.job_id = j.id WHERE {new}
+"""
+
+
+def lived(above: int) -> int:
+    """Jobs with a key above this have run: attempt, event, replica and allocation of each. The newest key."""
+    node = Node.objects.filter(name="lived-past").first() or factories.make_node("lived-past", devices=0)
+    sqlite = connection.vendor == "sqlite"
+    now, no = ("datetime('now')", "0") if sqlite else ("now()", "false")
+    with connection.cursor() as cursor:
+        for statement in _LIVES.format(now=now, no=no, node=node.pk, new=f"j.id > {above}").split(";"):
+            cursor.execute(statement)
+        if not sqlite:
+            cursor.execute("ANALYZE")
+    return Job.objects.latest("pk").pk
 
 
 @contextmanager

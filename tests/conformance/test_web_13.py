@@ -26,6 +26,7 @@ WRITERS = {
     "console/audit/services.py": "the log itself",
     "console/common/lease.py": "leases: claims by conditional UPDATE, no change that a person made",
     "console/common/idempotency.py": "stored answers: no change that a person made",
+    "console/common/tasks.py": "sessions that have expired: no change that a person made",
     "console/embedded": "the first tenant and operator of a new installation, audited",
     "console/beat.py": "when a timer last ran",
     "pool/nodes/heatmap/builder.py": "a sample of the pool a minute: telemetry, no change",

@@ -41,7 +41,7 @@ def test_each_kind_is_capped_and_queries_do_not_grow(
 ) -> None:
     for number in range(9):
         factories.make_job(actors.a, name=f"probe-{number}")
-    with django_assert_num_queries(4):  # type: ignore[attr-defined]
+    with django_assert_num_queries(5):  # type: ignore[attr-defined]
         assert len(_labels(actors.operator, "probe")) == palette.EACH
 
 

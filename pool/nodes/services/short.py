@@ -12,6 +12,8 @@ from typing import Any
 
 from django.db import connection
 
+from console.common import sql
+
 KEPT = 20_000
 _took: defaultdict[str, list["Write"]] = defaultdict(list)
 _guard = threading.Lock()
@@ -57,7 +59,7 @@ def _ready(statement: str, values: Sequence[Any]) -> Iterator[Callable[[], objec
         with connection.wrap_database_errors, closing(connection.connection.cursor()) as cursor:
             yield partial(cursor.execute, statement.replace("%s", "?"), values)
     else:
-        with connection.cursor() as cursor:
+        with sql.cursor() as cursor:
             yield partial(cursor.execute, statement, values)
 
 

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from console.common.api.params import Filters
 from pool.scheduling.models import Allocation, Job, JobState, Queue, ReplicaState
 from pool.scheduling.models.allocation import Isolation
+from pool.scheduling.queries import of_tenant
 
 
 class States(serializers.CharField):
@@ -53,8 +54,10 @@ class ReplicaFilters(Filters):
 
 def narrow_jobs(rows: QuerySet[Job], wanted: dict[str, Any]) -> QuerySet[Job]:
     """Filters by slugs and names never look outside `rows`: another tenant's name narrows to nothing."""
-    plain = {"tenant": "tenant__slug", "project": "project__slug", "queue": "queue__name", "kind": "kind"}
+    plain = {"project": "project__slug", "queue": "queue__name", "kind": "kind"}
     found = Q(**{column: wanted[name] for name, column in plain.items() if name in wanted})
+    if "tenant" in wanted:
+        found &= of_tenant(wanted["tenant"])
     if "state" in wanted:
         found &= Q(state__in=wanted["state"])
     if "text" in wanted:
@@ -67,13 +70,10 @@ def narrow_jobs(rows: QuerySet[Job], wanted: dict[str, Any]) -> QuerySet[Job]:
 
 
 def narrow_allocations(rows: QuerySet[Allocation], wanted: dict[str, Any]) -> QuerySet[Allocation]:
-    plain = {
-        "tenant": "tenant__slug",
-        "job": "job__public_id",
-        "device": "device__public_id",
-        "isolation": "isolation",
-    }
+    plain = {"job": "job__public_id", "device": "device__public_id", "isolation": "isolation"}
     found = Q(**{column: wanted[name] for name, column in plain.items() if name in wanted})
+    if "tenant" in wanted:
+        found &= of_tenant(wanted["tenant"])
     if wanted.get("live") is not None:
         found &= Q(released_at__isnull=wanted["live"])
     if "node" in wanted:

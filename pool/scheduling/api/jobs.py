@@ -48,8 +48,7 @@ class Jobs(ListView):
     file_name = "jobs"
 
     def rows(self, wanted: dict[str, Any]) -> QuerySet[Job]:
-        rows = narrow_jobs(queries.jobs_for(self.actor), wanted)
-        return rows.select_related("tenant", "project", "queue", "submitted_by")
+        return narrow_jobs(queries.jobs_for(self.actor), wanted)
 
     @extend_schema(request=JobRequest, responses={201: JobRow}, operation_id="jobs_submit")
     @idempotent_inside

@@ -5,13 +5,16 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from console.common import clock
 from console.common.actor import Actor
 from pool.scheduling import ports
+from pool.scheduling.api.outlook import OutlookRow
 from pool.scheduling.models import Allocation, Attempt, Decision, Job, JobEvent, JobRole, Queue, Replica
+from pool.scheduling.outlook.queries import outlook_of
 from pool.scheduling.telling import inputs_for, reasons_for, snapshot_for
 
 _HIDDEN = "***"
-_MORE = ["attempts", "decision", "cloned_from", "checkpoint", "checkpoint_at"]
+_MORE = ["attempts", "decision", "outlook", "cloned_from", "checkpoint", "checkpoint_at"]
 
 
 class JobRow(serializers.ModelSerializer[Job]):
@@ -130,6 +133,7 @@ class JobDetail(JobRow):
     roles = RoleRow(many=True)
     attempts = serializers.SerializerMethodField()
     decision = serializers.SerializerMethodField(help_text="the newest, with its reasons")
+    outlook = serializers.SerializerMethodField(help_text="of a waiting job, as the scheduler told last; else null")
     cloned_from = serializers.CharField(source="cloned_from.public_id", default=None, allow_null=True)
     checkpoint = serializers.SerializerMethodField(help_text="how it is asked to save before a planned stop; or null")
     checkpoint_at = serializers.SerializerMethodField(
@@ -164,6 +168,11 @@ class JobDetail(JobRow):
     def get_decision(self, job: Job) -> Any:
         newest = job.decisions.order_by("-id").first()
         return DecisionRow(newest, context=self.context).data if newest else None
+
+    @extend_schema_field(OutlookRow(allow_null=True))
+    def get_outlook(self, job: Job) -> Any:
+        told = outlook_of(self.context["actor"], job, clock.now())
+        return OutlookRow(told).data if told else None
 
 
 class EventRow(serializers.ModelSerializer[JobEvent]):

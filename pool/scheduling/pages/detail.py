@@ -14,7 +14,7 @@ from pool.scheduling import ports, queries
 from pool.scheduling.calendar.queries import reserved_start
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, JobState, Replica
 from pool.scheduling.models.allocation import Isolation
-from pool.scheduling.pages import acting, asking, logs, reads, reasons, slices, wished, words
+from pool.scheduling.pages import acting, asking, logs, outlook, reads, reasons, slices, wished, words
 from pool.scheduling.preemption import queries as preemptions
 from pool.scheduling.telling import reasons_for
 
@@ -69,6 +69,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "shown": shown,
         "decision": decision,
         "why": _why(actor, found, decision),
+        "outlook": outlook.of_job(actor, found, now),
         "position": queries.position(actor, found),
         "saved": ports.checkpoints([found.pk]).get(found.pk) if found.attempt_count else None,
         "preemptions": preemptions.preemptions_of(actor, found),

@@ -77,7 +77,7 @@ def _in_tab(rows: QuerySet[Job], tab: str) -> QuerySet[Job]:
 def _narrowed(actor: Actor, where: JobFilter) -> QuerySet[Job]:
     wanted = Q()
     if where.tenant:
-        wanted &= Q(tenant__slug=where.tenant)
+        wanted &= queries.of_tenant(where.tenant)
     if where.project:
         wanted &= Q(project__slug=where.project)
     if where.queue:

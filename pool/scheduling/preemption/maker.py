@@ -62,7 +62,8 @@ class RoomMaker:
         self.roll = Roll(sharing)
         self.pledges: dict[int, Pledge] = {}  # by job
         self._refused: dict[object, tuple[object, ...]] = {}  # class of jobs -> what it was refused on
-        self.reasons: dict[int, NoPlan] = {}  # by job: why nobody is stopped for it
+        self._nobody = False  # whether nothing that runs may be stopped at all
+        self._why: dict[object, NoPlan] = {}  # class of jobs -> why nobody is stopped for them
         # inside, cards that are reserved for the job are free to it (calendar/keeper.py)
         self.lift: Callable[[Waiting], AbstractContextManager[None]] = lambda item: nullcontext()
         for pledge in pledges.open_pledges():
@@ -127,14 +128,22 @@ class RoomMaker:
     def plan(self, now: datetime, may: May, between: Callable[[], None] = lambda: None) -> None:
         """Make room for some of those who wait, most deserving first. `may`: no other limit holds the job back."""
         if not any(job not in self.pledges for job in self.waiting.jobs):
+            self._why.clear()
             self.roll.rest()
             return
         until = time.perf_counter() + BUDGET_S
         for _ in range(MOST):
             # what was placed or has ended meanwhile counts too
-            if not self.roll.sync(self._leaving()) or not self._plan_one(now, may, until):
+            self._nobody = not self.roll.sync(self._leaving())
+            if self._nobody or not self._plan_one(now, may, until):
                 return
             between()
+
+    def why_nobody(self, item: Waiting) -> NoPlan | None:
+        """Why nobody is stopped for a job, as far as it was asked."""
+        if self._nobody:
+            return NoPlan(item.pk, "no_victims")
+        return self._why.get(_class_of(item))
 
     def running(self) -> Roster:
         """All that runs and is not leaving, as of now."""
@@ -160,14 +169,14 @@ class RoomMaker:
             if asked and time.perf_counter() > until:  # one each sweep, however slow the machine is
                 return False
             mark = (self.mirror.fleet.version, self.roll.version, seconds(now) // AGAIN_S, len(self.waiting))
-            key = (item.queue_id, item.priority, item.preemptible, item.class_key(True))
+            key = _class_of(item)
             if self._refused.get(key) == mark or not may(item):
                 continue
             began, asked = time.perf_counter_ns(), True
             found = self._ask(scene, item, now)
             if isinstance(found, NoPlan):
                 self._refused[key] = mark
-                self.reasons[item.pk] = found
+                self._why[key] = found
             elif self._carry_out(scene, item, found, now, (time.perf_counter_ns() - began) // 1000):
                 return True
         return False
@@ -248,6 +257,11 @@ class RoomMaker:
                 if (replica.role, replica.rank) in gone:
                     change[job.queue] = plus(change.get(job.queue, NOTHING), replica.amounts, -1)
         return {str(key // 2): _line(scene, key, amounts) for key, amounts in change.items()}
+
+
+def _class_of(item: Waiting) -> object:
+    """Jobs of one class fare alike."""
+    return (item.queue_id, item.priority, item.preemptible, item.class_key(True))
 
 
 def _line(scene: Scene, leaf: int, change: Amounts) -> dict[str, int]:
