@@ -17,6 +17,7 @@ PERIODIC: list[tuple[str, str, int, dict[str, Any]]] = [
     ("draft invoices", "billing.invoices.tasks.draft_last_month", 86_400, {}),
     ("prune expired keys and sessions", "console.common.tasks.prune", 3600, {}),
     ("prune commands", "pool.scheduling.tasks.prune", 3600, {}),
+    ("measure fragmentation, plan moves", "pool.scheduling.tasks.defragment", 60, {}),
     ("copy use by hours, watch budgets", "pool.scheduling.tasks.fold_use", 300, {}),
     ("prune telemetry and output", "pool.nodes.tasks.prune", 3600, {}),
 ]

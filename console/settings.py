@@ -230,6 +230,12 @@ SPECTACULAR_SETTINGS = {
         "DeviceState": "pool.inventory.models.Device.State",
         "Product": "billing.catalog.models.PRODUCTS",
         "InvoiceState": "billing.invoices.models.Invoice.State",
+        "DefragMode": "pool.scheduling.models.DefragRules.Mode",
+        "DefragPlanState": "pool.scheduling.models.DefragPlan.State",
+        "DefragPlanDropped": "pool.scheduling.models.DefragPlan.Dropped",
+        "DefragMoveState": "pool.scheduling.models.DefragMove.State",
+        "DefragMoveDropped": "pool.scheduling.models.DefragMove.Dropped",
+        "PreemptionState": "pool.scheduling.models.Preemption.State",
     },
 }
 

@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 
 from pool.nodes.models import PoolSample
 from pool.nodes.readings import Point
+from pool.scheduling.models import FragmentationSample
 
 Figure = dict[str, Any]
 WHOLE_BP = 10_000
 _SHORTEST = timedelta(minutes=10)
+_SAMPLE_GAP_S = 900  # of samples that come every five minutes
 _DAYS = timedelta(days=2)
 _GAP_S = 180  # a longer silence is drawn as a gap, not as a straight line over it
 
@@ -52,6 +54,49 @@ def queue_depth(samples: Sequence[PoolSample]) -> Figure:
         ],
         y={"rangemode": "tozero", "nticks": 5, "tickformat": ",d"},
     )
+
+
+def fragmentation(samples: Sequence[FragmentationSample]) -> Figure:
+    """Free capacity that is of no use, in percent of the pool, and how many cards it strands."""
+    times = [sample.at for sample in samples]
+    lost = [100 * sample.stranded_bp / sample.capacity_bp if sample.capacity_bp else None for sample in samples]
+    drawn = figure(
+        [
+            line(_("Of no use to any work"), times, lost, "warn", unit="%", fill=True, gap_s=_SAMPLE_GAP_S),
+            line(
+                _("Of no use, mean over the classes"),
+                times,
+                [sample.spread_bp / 100 for sample in samples],
+                "accent",
+                unit="%",
+                gap_s=_SAMPLE_GAP_S,
+            ),
+            {
+                **line(
+                    _("Stranded devices"),
+                    times,
+                    [sample.stranded_devices for sample in samples],
+                    "muted",
+                    shape="hv",
+                    dash="dot",
+                    gap_s=_SAMPLE_GAP_S,
+                ),
+                "yaxis": "y2",
+            },
+        ],
+        y={"rangemode": "tozero", "ticksuffix": " %", "nticks": 5},
+    )
+    drawn["layout"]["yaxis2"] = {
+        **_axis(),
+        "overlaying": "y",
+        "side": "right",
+        "rangemode": "tozero",
+        "showgrid": False,
+        "nticks": 5,
+        "tickformat": ",d",
+    }
+    drawn["layout"]["margin"]["r"] = 48
+    return drawn
 
 
 def device_use(points: Sequence[Point]) -> Figure:

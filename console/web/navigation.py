@@ -22,6 +22,7 @@ _QUEUES = (
     "scheduling:calendar",
     "scheduling:reservation",
 )
+_MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 
 def _everyone(actor: Actor) -> bool:
@@ -42,6 +43,10 @@ def _reads_audit(actor: Actor) -> bool:
 
 def _sees_work(actor: Actor) -> bool:
     return actor.sees_all_work or bool(actor.tenants)  # finance sees money, not work
+
+
+def _sees_all(actor: Actor) -> bool:
+    return actor.sees_all_work
 
 
 def _is_person(actor: Actor) -> bool:
@@ -90,6 +95,7 @@ MENU: tuple[Group, ...] = (
                 "nodes",
                 _sees_work,
             ),
+            Entry(_("Fragmentation"), "scheduling:fragmentation", "layout-grid", _MOVES, visible=_sees_all),
             Entry(_("Sites"), "inventory:site_list", "map-pin", ("inventory:site",), "sites", _sees_work),
         ),
     ),

@@ -16,8 +16,10 @@ from console.common.errors import NotAllowed, NotFound
 from console.web import events, figures, heat_texts, own, strip
 from console.web.newest import jobs_part
 from pool.nodes import readings
+from pool.scheduling.defrag import queries as defrag
 
 _TREND = timedelta(hours=6)
+WEEK = 2_016  # samples of five minutes
 
 
 @require_GET
@@ -61,10 +63,12 @@ def jobs(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 def trend(request: HttpRequest, chart: str) -> JsonResponse:
-    """`chart`: "use" or "queue"; the last hours of the whole pool."""
+    """`chart`: "use" or "queue", the last hours of the whole pool, or "fragmentation", its last week."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
     if not actor.sees_all_work:
         raise NotAllowed(_("The trends of the whole pool are for operators and auditors."))
+    if chart == "fragmentation":
+        return JsonResponse(figures.fragmentation(list(reversed(defrag.samples_for(actor)[:WEEK]))))
     samples = readings.pool_samples(clock.now() - _TREND)
     if chart == "use":
         return JsonResponse(figures.pool_use(samples))

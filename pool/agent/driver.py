@@ -51,11 +51,11 @@ class Driver(Protocol):
         ...
 
     def attach(self, replica: str, parts: Sequence[Slice], environment: Mapping[str, str]) -> None:
-        """A replica begins to use its slices."""
+        """A replica is about to use its slices: MIG instances are made. Raises ValueError where slots are in use."""
         ...
 
     def detach(self, replica: str) -> None:
-        """It has ended; unknown ones are ignored."""
+        """It has ended: its MIG instances go, so that free slots are one again. Unknown ones are ignored."""
         ...
 
     def telemetry(self) -> bytes:

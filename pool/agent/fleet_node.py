@@ -59,15 +59,14 @@ class FleetNode:
     async def start(self, replica: str, work: dict[str, Any]) -> Answer:
         if replica in self.known or replica in self.ended:
             return True, "known already"
+        environment = {**work["environment"], "WEIR_JOB": work["job"]}
         try:
-            parts = slices(work["devices"])
+            self.driver.attach(replica, slices(work["devices"]), environment)
         except ValueError as error:
             self.known[replica] = Timer(State.RUNNING)
             self._end(replica, None, "start_failed", str(error))
             return False, str(error)
-        environment = {**work["environment"], "WEIR_JOB": work["job"]}
         self.known[replica] = Timer(State.STARTING)
-        self.driver.attach(replica, parts, environment)
         asyncio.get_running_loop().call_later(START_S, self._begin, replica, environment)
         return True, ""
 

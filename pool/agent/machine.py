@@ -36,7 +36,7 @@ class Machine:
                 await replica.attach(absent=True)
             else:
                 await replica.launch()
-            self._use_devices(replica)
+            self._use_again(replica)
             log.info("replica %s: %s", ident, replica.state.name.lower())
 
     # -- Host
@@ -55,6 +55,7 @@ class Machine:
             return True, "known already"
         try:
             spec = self._spec(replica, work)
+            self._use_devices(replica, work)
         except (ValueError, KeyError) as error:
             self._ended_unborn(replica, work, "start_failed", str(error))
             return False, str(error)
@@ -62,7 +63,6 @@ class Machine:
         found = self._open(replica)
         async with found.lock:
             await found.launch()
-            self._use_devices(found)
         return True, ""
 
     async def stop(self, replica: str, grace_s: float, reason: str, save: Save | None = None) -> Answer:
@@ -126,11 +126,15 @@ class Machine:
             self.driver.detach(replica.ident)
         self.wake()
 
-    def _use_devices(self, replica: Replica) -> None:
-        if replica.state is State.EXITED or not replica.work:
-            return
-        environment = {**replica.work["environment"], "WEIR_JOB": replica.work["job"]}
-        self.driver.attach(replica.ident, slices(replica.work["devices"]), environment)
+    def _use_again(self, replica: Replica) -> None:
+        """Of what was adopted: what runs holds its slots already."""
+        if replica.state is not State.EXITED and replica.work:
+            self._use_devices(replica.ident, replica.work)
+
+    def _use_devices(self, replica: str, work: dict[str, Any]) -> None:
+        """Raises ValueError."""
+        environment = {**work["environment"], "WEIR_JOB": work["job"]}
+        self.driver.attach(replica, slices(work["devices"]), environment)
 
     def _spec(self, replica: str, work: dict[str, Any]) -> dict[str, Any]:
         if not work["command"] or any("\0" in word for word in work["command"]):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pool.agent.driver import DeviceFacts, Slice
+from pool.agent.instances import Instances
 from pool.agent.protocol import FLAG_FAULT, TELEMETRY
 
 AMBIENT_C, RISE_C, INERTIA_S = 30.0, 45.0, 40.0
@@ -115,6 +116,7 @@ class SimulatedDriver:
         self._facts, self._cards, self._first, self._shared = facts, cards, first, shared
         self._place = {fact.index: first + number for number, fact in enumerate(facts)}
         self._uuid = {fact.index: fact.uuid for fact in facts}
+        self.instances = Instances()
 
     def devices(self) -> Sequence[DeviceFacts]:
         return self._facts
@@ -124,11 +126,13 @@ class SimulatedDriver:
         return f"MIG-{uuid}/{part.mig_start}/0" if part.isolation == "mig" else uuid
 
     def attach(self, replica: str, parts: Sequence[Slice], environment: Mapping[str, str]) -> None:
+        self.instances.make(replica, parts)
         known = [part for part in parts if part.index in self._place]
         uses = [(self._place[part.index], part.share_bp / 10_000, float(part.memory_mib)) for part in known]
         self._cards.attach(replica, uses, level_of(environment))
 
     def detach(self, replica: str) -> None:
+        self.instances.end(replica)
         self._cards.detach(replica)
 
     def telemetry(self) -> bytes:

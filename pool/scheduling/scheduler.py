@@ -5,8 +5,9 @@ finds the same work without them.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -21,6 +22,7 @@ from pool.engine.types import Hold, Placed, Policy
 from pool.scheduling import wake
 from pool.scheduling.calendar.entering import place
 from pool.scheduling.calendar.keeper import Calendar
+from pool.scheduling.defrag.mover import Mover
 from pool.scheduling.elastic import within
 from pool.scheduling.facts import Facts
 from pool.scheduling.ledger import inputs
@@ -91,12 +93,14 @@ class Scheduler:
         self._look_back(now)
         between()
         self.rooms.settle(now)
+        self.mover.settle(now)
         self.calendar.settle(now)
         self.run_pass(self.waiting)
         between()
         self.calendar.plan(now, self._may_be_made_room_for())
         between()
         self.rooms.plan(now, self._may_be_made_room_for(), between)
+        self.mover.advance(now)
         self.explain()
         between()
         self.teller.tell(self.sharing, now)
@@ -109,6 +113,7 @@ class Scheduler:
         self.sharing = Sharing(self.mirror, self.waiting)
         self.budgets = Budgets(self.sharing)
         self.rooms = RoomMaker(self.sharing, self.lease_name, self.epoch)
+        self.mover = Mover(self.mirror, self.waiting, self.lease_name, self.epoch)
         self.outlook = Keeper(self.sharing, self.rooms, self.clock)
         self.calendar = Calendar(self.sharing, self.rooms)
         self.facts = Facts()
@@ -184,21 +189,28 @@ class Scheduler:
         return place(self.calendar, self.mirror, item, self.clock(), lambda only: self._decide(item, usage, only=only))
 
     def _start_ripe(self, usage: Usage) -> None:
-        """Those for whom room was made come first, where it was made."""
+        """Those for whom room was made, and those that move, come first."""
         batch: list[tuple[Choice, tuple[Hold, ...]]] = []
-        for item, placed, holds, preemption in self.rooms.ripe():
+        for item, placed, holds, source in self._ripe():
             before = usage.queue_bp.get(item.queue_id, 0)
             self._count(item, holds, usage)
-            told = {"preemption": preemption, "order": inputs.ROOM, "before": before}
-            told["after"] = usage.queue_bp[item.queue_id]
+            told = {**source, "before": before, "after": usage.queue_bp[item.queue_id]}
             batch.append((Choice(item, placed, self.journal.mark(), 0, told, digest_of(placed.replicas)), holds))
         self._commit(batch)
+
+    def _ripe(self) -> Iterator[tuple[Waiting, Placed, tuple[Hold, ...], dict[str, Any]]]:
+        moving = self.mover.unpledge_ripe()
+        for item, placed, holds, plan in self.rooms.ripe():
+            yield item, placed, holds, {"preemption": plan, "order": inputs.ROOM}
+        for item, placed, holds, plan in self.mover.take(moving):
+            yield item, placed, holds, {"move": plan, "order": inputs.MOVE}
 
     def _may_be_made_room_for(self) -> May:
         """Limits that stopping others would not lift."""
         usage = self._usage()
         return lambda item: (
-            not any(
+            item.pk not in self.mover.pledges
+            and not any(
                 limit.bites(wanted_of(limit, item.total_share_bp))
                 for limit in self._limits(item, usage)
                 if (limit.scope, limit.kind) != ("queue", "share_bp")
@@ -256,7 +268,9 @@ class Scheduler:
     def _may_try(self, item: Waiting, usage: Usage, turns: Turns) -> bool:
         if self.waiting.queues[item.queue_id].state == Queue.State.HELD:
             return False
-        if self.refused.get(self._class_of(item)) == self._state_for(item) or item.pk in self.rooms.pledges:
+        if item.pk in self.rooms.pledges or item.pk in self.mover.pledges:
+            return False
+        if self.refused.get(self._class_of(item)) == self._state_for(item):
             return False
         limit = first_biting(self._limits(item, usage), item.total_share_bp) or turns.bars(item)
         return limit is None and self.budgets.bars(item, self.clock()) is None

@@ -142,16 +142,28 @@ SELECT j.id, j.public_id, j.name, j.tenant_id, j.project_id, j.queue_id, j.prior
 FROM scheduling_job j
 JOIN tenants_tenant t ON t.id = j.tenant_id
 JOIN scheduling_jobrole r ON r.job_id = j.id
-WHERE j.state = 'queued' AND j.id IN ({marks}) AND (j.not_before IS NULL OR j.not_before <= %s)
+WHERE {which} AND j.id IN ({marks})
 ORDER BY j.id, r.position
 """
 _JOB_COLUMNS = 21
+_MAY_START = "j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= %s)"
+
+
+def requests_of(job_ids: Iterable[int]) -> dict[int, JobRequest]:
+    """What running jobs asked for, as the engine's requests, by primary key."""
+    wanted = sorted(set(job_ids))
+    parts = (wanted[start : start + 500] for start in range(0, len(wanted), 500))
+    return {job.pk: job.request for part in parts for job in _select("j.state = 'running'", [], part)}
 
 
 def _read(job_ids: list[int], now: datetime) -> Iterator[Waiting]:
+    return _select(_MAY_START, [now], job_ids)
+
+
+def _select(which: str, values: list[Any], job_ids: list[int]) -> Iterator[Waiting]:
     marks = ", ".join(["%s"] * len(job_ids))
     with sql.cursor() as cursor:
-        cursor.execute(_SELECT.format(marks=marks), [*job_ids, now])
+        cursor.execute(_SELECT.format(which=which, marks=marks), [*values, *job_ids])
         rows = cursor.fetchall()
     jobs: dict[int, list[tuple[Any, ...]]] = {}
     for row in rows:

@@ -101,3 +101,21 @@ def test_fleets_are_generated_and_read(tmp_path):
     path.write_text('[{"name": "a", "devices": [{"model": "X"}]}]')
     with pytest.raises(ValueError, match="a: device 0"):
         load(path)
+
+
+def slot(start, size, profile, index=0):
+    return Slice(index, 1_428, 9_984, "mig", profile, start, size)
+
+
+def test_instances_are_made_with_the_work_and_free_slots_are_one_again(driver):
+    driver.attach("a", [slot(0, 1, "1g.10gb")], {})
+    driver.attach("b", [slot(4, 4, "3g.40gb")], {})
+    assert driver.instances.of(0) == [("1g.10gb", 0, 1), ("3g.40gb", 4, 4)]
+    with pytest.raises(ValueError, match="MIG slots 4 to 7 of device 0 are in use by b"):
+        driver.attach("c", [slot(0, 8, "7g.80gb", index=1), slot(6, 1, "1g.10gb")], {})
+    assert driver.instances.of(1) == []
+    driver.attach("b", [slot(4, 4, "3g.40gb")], {})  # again is no change
+    driver.detach("a")
+    driver.detach("b")
+    driver.attach("c", [slot(0, 8, "7g.80gb")], {})
+    assert driver.instances.of(0) == [("7g.80gb", 0, 8)]

@@ -9,6 +9,8 @@ from typing import Any, Final
 from tests.security.rules import (
     AUDIT,
     AUDIT_ENTRY,
+    CUT,
+    DEFRAG_CHANGE,
     FLEET,
     HARDWARE,
     HARDWARE_CHANGE,
@@ -120,6 +122,18 @@ ROWS: Final[list[Row]] = [
     # the whole pool
     *_gets(FLEET, "overview/trends/<str:chart>.json", "heatmap/layout.json", "heatmap/tenants.json", "heatmap/table/"),
     *_gets(FLEET, "heatmap/nodes/<str:node>/<int:index>/"),
+    *_gets(FLEET, "fragmentation/", "defrag/", "defrag/export/", "defrag/<str:public_id>/"),
+    *_gets(FLEET, "api/v1/fragmentation", "api/v1/fragmentation/samples", "api/v1/defrag/rules"),
+    *_gets(FLEET, "api/v1/defrag/plans", "api/v1/defrag/plans/<str:public_id>"),
+    *_gets(CUT, "devices/<str:public_id>/next-profiles", "api/v1/devices/<str:public_id>/mig"),
+    *_gets(DEFRAG_CHANGE, "defrag/rules/"),
+    Row(DEFRAG_CHANGE, "POST", "defrag/rules/", 200),  # the form again: nothing was filled in
+    Row(DEFRAG_CHANGE, "POST", "defrag/ask", 302),
+    Row(DEFRAG_CHANGE, "POST", "defrag/<str:public_id>/<str:action>", 302),
+    Row(DEFRAG_CHANGE, "POST", "api/v1/defrag/plans"),
+    Row(DEFRAG_CHANGE, "POST", "api/v1/defrag/rules", body={"parallel": 3}),
+    Row(DEFRAG_CHANGE, "POST", "api/v1/defrag/plans/<str:public_id>/approve"),
+    Row(DEFRAG_CHANGE, "POST", "api/v1/defrag/plans/<str:public_id>/reject"),
     # hardware
     *_gets(HARDWARE, "heatmap/nodes/<str:node>/", "heatmap/devices/<str:public_id>/now"),
     *_gets(HARDWARE, "heatmap/devices/<str:public_id>/history/<str:chart>.json"),

@@ -63,6 +63,16 @@ QUEUE_MAKER = Rule(
 SHARING_CHANGE = Rule(
     "By which rules queues share the pool is set by operators only; everyone may read them.", frozenset({"operator"})
 )
+DEFRAG_CHANGE = Rule(
+    "Plans of moves are asked for, approved and rejected, and their rules set, by operators; auditors may look.",
+    frozenset({"operator"}),
+)
+CUT = Rule(
+    "How a card can be cut next tells what neighbours hold: operators and auditors. To who may not see the card there "
+    "is none.",
+    _WATCHERS,
+    frozenset({"stranger", "finance"}),
+)
 RESERVE = Rule(
     "Capacity is reserved for a tenant by operators only. To a stranger no such tenant exists.",
     frozenset({"operator"}),

@@ -12,7 +12,7 @@ from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
 from pool.nodes.models import LogChunk
-from pool.scheduling.models import Decision, Job, JobEvent, Reservation
+from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent, Reservation
 from tests import factories
 from tests.billing import build
 from tests.conftest import Actors
@@ -72,7 +72,13 @@ def make_world(actors: Actors) -> World:
     token, _ = tenants.create_token(actors.owner_a, name=f"{NAME}-token", scopes=["jobs:read"])
     record(actors.owner_a, "job.submit", job, tenant_id=actors.a.pk, after={"name": job.name})
     entry = AuditEntry.objects.filter(tenant_id=actors.a.pk).latest("pk")
+    plan = DefragPlan.objects.create(state="proposed", mode="approve", asked_by="test", created_at=now)
+    FragmentationSample.objects.create(
+        at=now, capacity_bp=1, free_bp=0, stranded_bp=0, spread_bp=0, stranded_devices=0, devices=1, classes=[]
+    )
     ids = {
+        ("defrag", "public_id"): plan.public_id,
+        ("defrag", "action"): "reject",
         ("jobs", "public_id"): job.public_id,
         ("jobs", "action"): "cancel",
         ("jobs", "stream"): "stdout",
@@ -99,6 +105,7 @@ def make_world(actors: Actors) -> World:
     }
     canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
         "cancel",
+        "reject",
         "stdout",
         "0",
         "use",

@@ -11,6 +11,7 @@ from console.demo.people import TENANTS, DemoTenant, email
 
 MEAN_CARDS: Final = 7.8  # of a job of this mix; tests/demo/test_mix.py measures it
 _FAILS, _IS_CANCELLED, _RUNS_OVER = 0.05, 0.04, 0.03  # parts of all jobs
+_SAVES_S: Final = 120
 _WORKERS: Final = {"owner", "member"}
 
 
@@ -41,6 +42,10 @@ def arrival(rng: Random, trace: Sequence[Task], number: int) -> Arrival:
         **resources(shape, task, rng),
     }
     cancel_after = _end(spec, task, rng)
+    if number % 2 and shape.kind != "mig" and float(spec["environment"]["WEIR_SIM_SECONDS"]) > _SAVES_S:
+        # long work that saves what it has done may make way and move
+        spec |= {"preemptible": True, "checkpoint": {"signal": "USR1", "grace_s": 60}}
+        spec["environment"]["WEIR_SIM_CHECKPOINT_S"] = str(_SAVES_S)
     return Arrival(email(person, tenant.slug), spec, cancel_after)
 
 

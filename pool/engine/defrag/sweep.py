@@ -1,8 +1,8 @@
 """A plan of bounded moves against fragmentation.
 
 First the jobs that wait, in the order given: moves that admit each. Then the classes, the one
-that loses most first: on a copy of the fleet every block that it could use already is held, so
-that nobody moves into one, and moves are sought that clear one more; again and again, while
+that loses most first: on a copy of the fleet every card that it could use already is closed, so
+that nobody moves there, and moves are sought that clear one more; again and again, while
 moves are left and each step makes the pool more useful over all classes together than it costs.
 A job moves once. The steps are carried out on the copy as they are found, so each holds where
 those before it are done.
@@ -17,13 +17,12 @@ from typing import Final
 import numpy as np
 
 from pool.engine import state as s
-from pool.engine.defrag.measure import measure
+from pool.engine.defrag.measure import measure, usable
 from pool.engine.defrag.types import Budget, ClassLine, Measure, Step, Sweep, Work
 from pool.engine.fleet import Fleet
 from pool.engine.moves import Movable, Move, MovePlan, by_node, plan_moves
 from pool.engine.moves.carry import release_all, take_placed
-from pool.engine.trying import try_place
-from pool.engine.types import WHOLE, JobRequest, Placed, Policy, RoleRequest
+from pool.engine.types import JobRequest, Policy, RoleRequest
 
 QUIET: Final = Policy(explain=False)
 NOBODY: Final = -1  # key of the job that stands for a block
@@ -51,7 +50,7 @@ def plan_sweep(
 
 def _classes(course: _Course, before: Measure) -> None:
     """Each class in turn, with moves in proportion to what it loses."""
-    lines = [line for line in before.lines if _is_target(line)]
+    lines = [line for line in before.lines if _is_target(line) and _loss(line)]
     lines.sort(key=lambda line: (-_loss(line), -_size(line.work)))
     total = sum(_loss(line) for line in lines)
     for line in lines:
@@ -69,7 +68,7 @@ def _is_target(line: ClassLine) -> bool:
 
 
 def _loss(line: ClassLine) -> int:
-    return (line.work.weight + line.work.waiting) * line.unusable
+    return line.work.weight * line.unusable
 
 
 def _size(work: Work) -> int:
@@ -98,14 +97,13 @@ class _Course:
         plan = self._plan(job, self.budget.moves - self.moved)
         if plan is not None:
             freed = sum(part.share_bp for replica in plan.placed.replicas for part in replica.devices)
-            self._carry_out(Work(job.roles[0].request, waiting=1), plan, job.key, freed)
+            self._carry_out(Work(job.roles[0].request, waiting=job.roles[0].replicas), plan, job.key, freed)
             take_placed(self.fleet, job, plan.placed)
 
     def clear(self, work: Work, most: int) -> None:
         """Blocks for a class, with at most so many moves."""
-        block = _block(work)
         until = self.moved + most
-        for plan in self._blocks(block, most):
+        for plan in self._blocks(work, most):
             if self.moved + len(plan.moves) > until:
                 return
             if not self._worth(plan):
@@ -113,11 +111,12 @@ class _Course:
             freed = sum(part.share_bp for replica in plan.placed.replicas for part in replica.devices)
             self._carry_out(work, plan, None, freed)
 
-    def _blocks(self, block: JobRequest, most: int) -> list[MovePlan]:
+    def _blocks(self, work: Work, most: int) -> list[MovePlan]:
         """Plans one after the other, found beside all blocks that are there or were cleared before."""
         found: list[MovePlan] = []
+        block = _block(work)
         with self.fleet.scratch():
-            _fill(self.fleet, block)
+            _reserve(self.fleet, work)
             count, spent, groups = 0, self.spent, Counter(self.by_group)
             on = {node: list(some) for node, some in self.on.items()}
             while count < most:
@@ -176,19 +175,18 @@ def _move(fleet: Fleet, moves: Sequence[Move]) -> None:
 
 
 def _lost(found: Measure) -> int:
-    return sum((line.work.weight + line.work.waiting) * line.unusable for line in found.lines) + found.stranded
+    return sum(line.work.weight * line.unusable for line in found.lines) + found.stranded
 
 
 def _block(work: Work) -> JobRequest:
     return JobRequest(NOBODY, work.tenant, work.trust_group, (RoleRequest("block", work.request, 1, 1),), 1)
 
 
-def _fill(fleet: Fleet, block: JobRequest) -> None:
-    """Hold every block that is there."""
-    most = int(fleet.state.device[s.OPEN].sum()) * WHOLE
-    while most > 0:
-        found = try_place(fleet, block, QUIET)
-        if not isinstance(found, Placed):
-            return
-        take_placed(fleet, block, found)
-        most -= 100
+def _reserve(fleet: Fleet, work: Work) -> None:
+    """Close the cards that the class could use now, and keep the CPU and memory for it: in scratch."""
+    used, replicas = usable(fleet, work)
+    device, node = fleet.state.device, fleet.state.node
+    device[s.OPEN][used > 0] = 0
+    node[s.CPU] -= replicas * work.request.cpu_milli
+    node[s.HOST] -= replicas * work.request.host_memory_mib
+    fleet.touch(replicas.nonzero()[0].tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A class of work: so many like replicas wait (``waiting``), or are typical (``weight``), or both.
+    """A class of work: replicas like this one wait (``waiting`` of them), or are typical. ``weight``
+    against the other classes.
 
     ``tenant`` and ``trust_group`` of waiting work; typical work ("") may share a card with anybody,
     since any tenant may ask for it."""
@@ -29,8 +30,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ClassLine:
-    """Of one class, all in bp of a card: the free capacity of the cards that could serve it when
-    empty, and what of it the class can use now. ``fits``: replicas, side by side."""
+    """Of one class, all in bp of a card: the free capacity of cards that could serve it if they were
+    empty (of each card no more than it could use then), and what of it the class can use now.
+    ``fits``: replicas, side by side."""
 
     work: Work
     free: int
@@ -58,7 +60,7 @@ class Measure:
     devices: int
     lines: tuple[ClassLine, ...]
     spread_bp: int
-    cells: Ints
+    cells: Ints = field(compare=False)
 
     @property
     def fragmentation_bp(self) -> int:

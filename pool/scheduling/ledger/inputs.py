@@ -4,7 +4,8 @@ Of the engine: {"request": number in the chain, "explain": whether changes were 
 also {"order": rule, "before", "after": basis points of a card that the queue held, "entitled": where shares decided,
 "within": cards that are reserved for it, where only those were looked at}.
 Of a limit: {"limits": all that were looked at, "asked": basis points}. Of the tree of queues: {"tree": number,
-"leaf", "held": [[leaf, four amounts]], "asks": four amounts}. Of a place that was kept: {"preemption": public id}.
+"leaf", "held": [[leaf, four amounts]], "asks": four amounts}. Of a place that was kept: {"preemption": public id}, or
+{"move": public id of the plan against fragmentation}.
 """
 
 from dataclasses import astuple
@@ -16,7 +17,7 @@ from pool.scheduling.limits import Limit
 from pool.scheduling.sharing.state import Sharing
 from pool.scheduling.waiting import Waiting
 
-ROOM, SWEEP = "room", "sweep"  # a place that was kept for it; looked at while it waits
+ROOM, MOVE, SWEEP = "room", "move", "sweep"  # a place that was kept for it; the same, since it moves; while it waits
 
 
 def of_limits(limits: list[Limit], share_bp: int) -> dict[str, Any]:

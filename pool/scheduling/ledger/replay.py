@@ -15,8 +15,9 @@ from pool.scheduling.ledger.plans import Recorded, read_plan
 from pool.scheduling.ledger.rebuild import Lost, Scene, base_of, place_of, scene_at
 from pool.scheduling.ledger.version import engine_version
 from pool.scheduling.limits import Limit, first_biting
-from pool.scheduling.models import Decision, LedgerBase, LedgerPlan, Preemption
+from pool.scheduling.models import Decision, DefragMove, LedgerBase, LedgerPlan, Preemption
 from pool.scheduling.preemption.maker import QUIET
+from pool.scheduling.preemption.pledges import read_placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ def replay_decision(decision: Decision) -> Replay:
     pk, changes = place_of(decision.snapshot)
     base = base_of(pk)
     scene = scene_at(base, changes)
+    if "move" in told:
+        return _result(decision.public_id, decision.snapshot, decision.digest, base, scene, _moved(decision), ())
     others: tuple[ScoreParts, ...] = ()
     if "limits" in told:
         limits = [Limit(*values) for values in told["limits"]]
@@ -110,6 +113,15 @@ def _of_kept_place(decision: Decision) -> Replay:
         found.here,
         found.outcome,
     )
+
+
+def _moved(decision: Decision) -> Any:
+    """Where the plan of moves said: a worker made it on a state of its own, which is not in the chain."""
+    plan = decision.inputs["move"]
+    move = DefragMove.objects.filter(step__plan__public_id=plan, job=decision.job_id).first()
+    if move is None:
+        raise Lost("pruned", f"the plan {plan} is no longer kept")
+    return read_placed(decision.job_id, move.target).replicas
 
 
 def _of_preemption(public_id: str) -> Replay:

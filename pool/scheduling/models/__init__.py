@@ -3,6 +3,7 @@
 from pool.scheduling.models.allocation import Allocation, Interval
 from pool.scheduling.models.budget import Budget, UseHour
 from pool.scheduling.models.command import NodeCommand
+from pool.scheduling.models.defrag import DefragMove, DefragPlan, DefragRules, DefragStep, FragmentationSample
 from pool.scheduling.models.job import Attempt, Decision, Job, JobEvent, JobRole, Replica
 from pool.scheduling.models.ledger import LedgerBase, LedgerPlan, LedgerSegment
 from pool.scheduling.models.preemption import Preemption, Victim
@@ -16,7 +17,12 @@ __all__ = [
     "Attempt",
     "Budget",
     "Decision",
+    "DefragMove",
+    "DefragPlan",
+    "DefragRules",
+    "DefragStep",
     "DeviceWeight",
+    "FragmentationSample",
     "Interval",
     "Job",
     "JobEvent",

@@ -51,6 +51,12 @@ def _devices(count: int, profile: str, share_bp: int, cores: int) -> str:
     return f"{count} × {one}" if count > 1 else one
 
 
+def of_work(work: Mapping[str, Any]) -> str:
+    """A class of work as it is stored with a measure (defrag.told.work_of)."""
+    text = _devices(work["devices"], work["mig_profile"], work["share_bp"], 0)
+    return f"{text} ({', '.join(work['models'])})" if work["models"] else text
+
+
 def memory(role: JobRole) -> str:
     """GPU memory per device."""
     sizes = [formats.memory(mib) for mib in role.memory_mib]

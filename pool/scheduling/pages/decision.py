@@ -29,6 +29,7 @@ ORDERS: dict[str, str | Promise] = {
         " who waited longest."
     ),
     rules.ROOM: gettext_lazy("Room had been made for this job, and it came before all others."),
+    rules.MOVE: gettext_lazy("It moved: its place was kept by a plan against fragmentation."),
     rules.SWEEP: gettext_lazy("It was looked at while it waited; nothing was given to anybody."),
 }
 LOST: dict[str, str | Promise] = {

@@ -104,6 +104,10 @@ def _room(params: Mapping[str, Any]) -> str:
     return str(_WHY.get(str(params.get("why")), params.get("why", "")))
 
 
+def _moving(params: Mapping[str, Any]) -> str:
+    return _("Moves from %(from)s to %(to)s, where its place is held") % dict(params)
+
+
 def _expired(params: Mapping[str, Any]) -> str:
     if params.get("reason") == "deadline":
         return _("Deadline reached")
@@ -136,6 +140,8 @@ _EVENTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any]], str]]] = {
     "preempted": ("warn", "arrow-left-right", _preempted),
     "making_room": ("accent", "arrow-left-right", _room),
     "room_dropped": ("quiet", "arrow-left-right", _room),
+    "moving": ("accent", "move-right", _moving),
+    "move_dropped": ("quiet", "move-right", _always(gettext_lazy("The place held for its move is given up"))),
     "start_reserved": ("accent", "hourglass", _start),
     "start_dropped": ("quiet", "hourglass", _always(gettext_lazy("Its reserved start was given up"))),
     "retried": ("quiet", "rotate-ccw", _always(gettext_lazy("Queued for another attempt"))),

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from pool.scheduling.models import Decision, JobEvent, NodeCommand, QueueSample, UseHour
+from pool.scheduling.models import Decision, FragmentationSample, JobEvent, NodeCommand, QueueSample, UseHour
 from pool.scheduling.states import REPLICA_FINAL
 
 CLOSED = (NodeCommand.State.DONE, NodeCommand.State.FAILED, NodeCommand.State.OBSOLETE)
@@ -27,6 +27,11 @@ def prune_samples(before: datetime, most: int = 500) -> int:
     return _delete(QueueSample.objects.filter(at__lt=before), most)
 
 
+def prune_fragmentation(before: datetime, most: int = 500) -> int:
+    """Deletes at most `most` samples of fragmentation from before then; returns how many."""
+    return _delete(FragmentationSample.objects.filter(at__lt=before), most)
+
+
 def prune_use(before: datetime, most: int = 500) -> int:
     """Deletes at most `most` hours of the copy of what was held, from before then; returns how many."""
     return _delete(UseHour.objects.filter(at__lt=before), most)
@@ -42,7 +47,12 @@ def prune_stories(tenants: Collection[int], before: datetime, most: int = 500) -
 
 
 def _delete(
-    rows: QuerySet[JobEvent] | QuerySet[Decision] | QuerySet[NodeCommand] | QuerySet[QueueSample] | QuerySet[UseHour],
+    rows: QuerySet[JobEvent]
+    | QuerySet[Decision]
+    | QuerySet[NodeCommand]
+    | QuerySet[QueueSample]
+    | QuerySet[UseHour]
+    | QuerySet[FragmentationSample],
     most: int,
 ) -> int:
     oldest = list(rows.order_by("pk").values_list("pk", flat=True)[:most])

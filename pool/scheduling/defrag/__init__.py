@@ -1,0 +1,1 @@
+"""Measuring fragmentation, planning moves against it (in a worker), carrying them out (in the scheduler)."""
