@@ -21,12 +21,23 @@ from billing.invoices.models import BilledUsage, Invoice, InvoiceLine
 from billing.metering import services as metering
 from billing.metering.models import Metered, UsageRecord
 from billing.metering.queries import reconcile
+from console.audit.models import AuditEntry
 from console.celery import app
 from console.common import clock
 from console.common.actor import system
-from console.common.models import IdempotencyKey
+from console.common.models import IdempotencyKey, Lease
+from console.tenants.queries import actor_for_user
 from pool.nodes.models import JoinToken, LogChunk, NodeRollup
-from pool.scheduling.models import Job, NodeCommand, QueueSample, Replica
+from pool.scheduling.models import (
+    DefragPlan,
+    FragmentationSample,
+    Job,
+    NodeCommand,
+    QueueSample,
+    Replica,
+    UseHour,
+)
+from pool.scheduling.services.budgets import set_budget
 from tests import factories
 from tests.billing import build
 
@@ -128,6 +139,37 @@ def bills_drafted() -> Any:
     ]
 
 
+def held_hours() -> None:
+    """Three hours of a card, in a queue that may use two a month."""
+    card, job = build.device(), build.job(factories.make_tenant())
+    for hour in range(ROWS):
+        build.interval(card, job, NOW - (ROWS - hour) * HOUR, NOW - (ROWS - hour - 1) * HOUR)
+    set_budget(
+        actor_for_user(factories.make_user("o@example.test", "operator")), job.queue, {"hours": Decimal(ROWS - 1)}
+    )
+
+
+def hours_copied() -> Any:
+    told = AuditEntry.objects.filter(action="budget.spent").count()
+    return sorted(UseHour.objects.values_list("share_s", flat=True)), told
+
+
+def free_cards() -> None:
+    factories.make_node(devices=2)
+
+
+def measured() -> Any:
+    return FragmentationSample.objects.count(), list(DefragPlan.objects.values_list("state", flat=True))
+
+
+def minute_later() -> None:
+    """The lease of whoever died has run out."""
+    Lease.objects.filter(name__startswith="defrag.").update(expires_at=OLD)
+
+
+AFTER_DEATH: dict[str, Callable[[], None]] = {"pool.scheduling.tasks.defragment": minute_later}
+
+
 # (what is there, what to look at, what it must say in the end, the arguments of the task)
 Scenario = tuple[Callable[[], None], Callable[[], Any], Any, Callable[[], tuple[Any, ...]]]
 
@@ -148,6 +190,8 @@ SCENARIOS: dict[str, Scenario] = {
     "console.common.tasks.prune": (keys, keys_left, (ROWS, ROWS), nothing),
     "pool.nodes.tasks.prune": (old_rows, old_rows_left, (ROWS, ROWS, ROWS), nothing),
     "pool.scheduling.tasks.prune": (commands, commands_left, (ROWS, ROWS), nothing),
+    "pool.scheduling.tasks.fold_use": (held_hours, hours_copied, ([10_000 * 3_600] * ROWS, 1), nothing),
+    "pool.scheduling.tasks.defragment": (free_cards, measured, (1, ["empty"]), nothing),
     "billing.metering.tasks.sweep": (usage, usage_metered, METERED, nothing),
     "billing.metering.tasks.wake": (usage, usage_metered, METERED, nothing),
     "billing.invoices.tasks.draft_last_month": (bills, bills_drafted, DRAFTED, nothing),
@@ -215,6 +259,7 @@ def test_killed_before_one_statement_after_another_it_ends_as_in_peace(name: str
     args, deaths = words(), 0
     while killed(TASKS[name], args, deaths):
         deaths += 1
+        AFTER_DEATH.get(name, lambda: None)()
         assert deaths < 500, "it never comes to its end"
     assert deaths > 1
     assert outcome() == expected, "the run that lived finished what the dead ones had begun"
