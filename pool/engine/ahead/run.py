@@ -81,7 +81,7 @@ def look_ahead(
     """Yields the runs made so far after every few tries, so that whoever drives can stop in between; the last is
     the whole. ``used``: what limits have counted so far. The fleet is copied first."""
     start, found = copy_of(fleet), Run({each.key: [] for each in waiting})
-    ends = np.array([each.ends for each in running], dtype=np.float64).reshape(len(running), -1)
+    ends = np.array([each.ends for each in running], dtype=np.float64).reshape(len(running), -1 if running else runs)
     yield found
     for number in range(runs):
         first = _first(ends[:, number], most_events) if len(running) else []

@@ -71,3 +71,9 @@ def test_it_says_where_it_stopped_looking() -> None:
     fleet, running = full(*range(1, 9))
     *_, found = look_ahead(fleet, running, [waits(1, cards=8)], {}, 1, most_events=4)
     assert (found.starts[1], found.horizon) == ([np.inf], 4)
+
+
+def test_where_nothing_runs_what_fits_starts_now_and_the_rest_never() -> None:
+    fleet, _ = pool_of(8)
+    fleet = Fleet.build(fleet.nodes)
+    assert end(fleet, [], [waits(1), waits(2, cards=64)]).starts == {1: [0], 2: [np.inf]}
