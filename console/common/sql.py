@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from django.db import DatabaseError, DataError, connection, models, transaction
+from django.db.backends.utils import CursorDebugWrapper
 from django.db.models.sql import Query
 
 
@@ -27,7 +28,16 @@ def cursor() -> Any:
     connection.ensure_connection()
     with connection.wrap_database_errors:
         made: Any = cast(Any, ServerBindingCursor)(connection.connection)
-    return connection.make_debug_cursor(made) if connection.queries_logged else connection.make_cursor(made)
+    return _Logged(made, connection) if connection.queries_logged else connection.make_cursor(made)
+
+
+class _Logged(CursorDebugWrapper):
+    """Logs a statement as it was given: in a pipeline the driver does not know yet what it will have sent."""
+
+    def debug_sql(
+        self, sql: Any = None, params: Any = None, use_last_executed_query: bool = False, many: bool = False
+    ) -> Any:
+        return super().debug_sql(sql, params, False, many)
 
 
 def execute(statement: str, *values: Any) -> int:

@@ -9,14 +9,15 @@ from django.db import connection
 
 from tests.simulator.runs import POINTS, fresh_database, run
 
-# a run on PostgreSQL waits for twice as long: fewer seeds there
+# a run on PostgreSQL waits for twice as long: fewer seeds there; where both lanes run at once SQLite leaves them out
+FIRST = int(os.environ.get("WEIR_SIM_FIRST") or 0)
 SEEDS = int(os.environ.get("WEIR_SIM_SEEDS") or (50 if connection.vendor == "sqlite" else 8))
 ENOUGH, MOST_RUNS = 20, 12
 PER_RUN = 11  # faults a run: few enough that one does not hide another
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", range(FIRST, SEEDS))
 def test_crash_at_every_point(seed, tmp_path):
     draw = random.Random(seed)
     points = list(POINTS)

@@ -12,6 +12,7 @@ from console.audit import services as audit
 from console.common import clock
 from console.common.actor import Actor, system
 from console.common.errors import Conflict
+from console.common.sending import send
 from pool.engine.defrag import Step, Sweep
 from pool.scheduling.defrag import told
 from pool.scheduling.defrag.gather import Candidate
@@ -44,7 +45,7 @@ def ask_for_plan(actor: Actor) -> DefragPlan:
         if found is None:
             found = _new(on_demand=True, asked_by=actor.label, now=clock.now())
             audit.record(actor, "defrag.ask", found)
-        transaction.on_commit(lambda: defragment.delay())
+        transaction.on_commit(lambda: send(defragment))
     return found
 
 
