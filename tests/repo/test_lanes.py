@@ -30,8 +30,8 @@ def codes(said: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> dict[s
     """What pytest answers in each lane, by DATABASE_URL; filled by the test."""
     answers: dict[str, int] = {}
 
-    def command(name: str, words: list[str], url: str, apart: bool = False) -> lanes.Lane:
-        said[url] = words
+    def command(name: str, words: list[str], url: str, apart: bool = False, first_seed: int = 0) -> lanes.Lane:
+        said[url] = [*words, f"seeds from {first_seed}"]
         process = lanes.subprocess.Popen([sys.executable, "-c", f"raise SystemExit({answers[url]})"])
         return lanes.Lane(name, process, None, 0.0)
 
@@ -76,6 +76,7 @@ def test_what_touches_no_database_is_left_out_of_one_lane_only(
     left_out = {name for name, words in said.items() if any("not plain" in word for word in words)}
     assert left_out == ({""} if together else {url})
     assert not any("browser" in word for word in said[""])
+    assert {name for name, words in said.items() if "seeds from 0" in words} == ({url} if together else {"", url})
 
 
 def test_ci_asks_for_both_lanes_and_stops_at_the_first_step_that_fails() -> None:
