@@ -87,6 +87,8 @@ def database(folder: Path) -> dict[str, Any]:
             "pool": {"min_size": 1, "max_size": int(os.environ.get("WEIR_DB_POOL", "8"))},
             # of the hot paths' statements (console/common/sql.py); queries of pages are planned for what they ask
             "prepare_threshold": 3,
+            # a list of keys makes PostgreSQL plan such a statement anew each time, which takes longer than running it
+            "options": "-c plan_cache_mode=force_generic_plan",
         },
     }
 

@@ -14,6 +14,7 @@ from django.db import models, transaction
 from console.audit.models import AuditChain, AuditEntry
 from console.common import bulk, clock, sql
 from console.common.actor import Actor
+from console.common.joint import Joint
 
 _local = threading.local()
 _forgotten = 0  # how often heads were forgotten: one that was remembered before counts no more
@@ -69,7 +70,7 @@ def prepare(actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
 
 
 class Chain:
-    """This thread's chain, one transaction long, for callers that do not wait for each answer (`sql.together`).
+    """This thread's chain, one transaction long, for callers that do not wait for each answer.
 
     Nobody else writes to it, so its head is known from the last commit; one whose fate is unknown is asked for.
     """
@@ -81,24 +82,29 @@ class Chain:
             self._known = None
             self._head = sql.ask("SELECT seq, head FROM audit_auditchain WHERE chain_id = %s", self._id)
 
-    def link(self, actor: Actor, entries: Sequence[Entry]) -> list[AuditEntry]:
-        """The unsaved rows, once; at least one entry. A second writer makes the transaction fail (sql.Mismatch)."""
+    def link(self, actor: Actor, entries: Sequence[Entry], within: Joint | None = None) -> list[AuditEntry]:
+        """The unsaved rows, once; at least one entry. A second writer makes the transaction fail (sql.Mismatch).
+
+        `within`: the transaction, where it is gathered.
+        """
         seq, head = self._known or self._ask()
         rows = _link(actor, entries, self._id, seq, head)
         last = (rows[-1].seq, rows[-1].digest)
-        sql.exactly(
-            1,
-            "UPDATE audit_auditchain SET seq = %s, head = %s WHERE chain_id = %s AND seq = %s RETURNING seq",
-            *last,
-            self._id,
-            seq,
-        )
-        transaction.on_commit(lambda: setattr(_local, "head", (_forgotten, last)))
+        moved = (*last, self._id, seq)
+        if within is None:
+            sql.exactly(1, _MOVE, *moved)
+        else:
+            within.change(_MOVE, *moved, must=1)
+        after = transaction.on_commit if within is None else within.after
+        after(lambda: setattr(_local, "head", (_forgotten, last)))
         return rows
 
     def _ask(self) -> tuple[int, str]:
         found = self._head.rows()
         return found[0] if found else _open_chain(self._id)
+
+
+_MOVE = "UPDATE audit_auditchain SET seq = %s, head = %s WHERE chain_id = %s AND seq = %s RETURNING seq"
 
 
 def forget_heads() -> None:

@@ -22,6 +22,7 @@ from django.db.models.base import ModelState
 from django.utils.functional import Promise
 
 from console.common import sql
+from console.common.joint import Joint
 
 Convert = Callable[[Any], Any]
 Row = TypeVar("Row", bound=models.Model)
@@ -105,31 +106,45 @@ def counts(groups: Sequence[Sequence[models.Model]]) -> dict[type[models.Model],
     return found
 
 
-def insert(*groups: Sequence[models.Model], keys: Keys | None = None) -> None:
+def insert(*groups: Sequence[models.Model], keys: Keys | None = None, within: Joint | None = None) -> None:
     """Stores groups of unsaved rows, each group of one model, in this order; sets their primary keys.
 
-    Call inside a transaction. Foreign keys may point at unsaved rows of any group. Model.save() is not called.
-    `keys`, of the same transaction, spare the question for them: what is not among them is numbered by the database,
-    and those rows do not know their keys.
+    Call inside a transaction, or give the one that gathers. Foreign keys may point at unsaved rows of any group.
+    Model.save() is not called. `keys`, of the same transaction, spare the question for them: what is not among them is
+    numbered by the database, and those rows do not know their keys.
     """
-    if not connection.in_atomic_block:
+    gathers = within is not None and within.gathers
+    if not gathers and not connection.in_atomic_block:
         raise RuntimeError("bulk.insert needs a transaction: the reserved keys belong to it")
     filled = [group for group in groups if group]
     if not filled:
         return
     keys = keys or Keys(counts(filled))
     keys.number(filled)
-    with sql.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            of = tuple((type(group[0]), group[0]._meta.db_table in keys.known()) for group in filled)
-            cursor.execute(_joint_statement(of), [_document(group) for group in filled])
-        else:
-            for group in filled:
-                plan = _plan(type(group[0]), connection.vendor)
-                cursor.executemany(plan.statement, [_values(row, plan) for row in group])
+    if within is not None and gathers:
+        for group in filled:
+            within.change(_statement(*_kind(group, keys)), _document(group))
+    else:
+        _store(filled, keys)
     for group in filled:
         for row in group:
             row._state.adding, row._state.db = False, connection.alias
+
+
+def _kind(group: Sequence[models.Model], keys: Keys) -> tuple[type[models.Model], bool]:
+    """Of which model it is, and whether its keys are reserved."""
+    return type(group[0]), group[0]._meta.db_table in keys.known()
+
+
+def _store(filled: Sequence[Sequence[models.Model]], keys: Keys) -> None:
+    with sql.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            statement = _joint_statement(tuple(_kind(group, keys) for group in filled))
+            cursor.execute(statement, [_document(group) for group in filled])
+            return
+        for group in filled:
+            plan = _plan(type(group[0]), connection.vendor)
+            cursor.executemany(plan.statement, [_values(row, plan) for row in group])
 
 
 def new(model: type[Row], **values: Any) -> Row:
@@ -196,17 +211,18 @@ def _sequence(table: str) -> str:
 
 @lru_cache(maxsize=64)
 def _joint_statement(of: tuple[tuple[type[models.Model], bool], ...]) -> str:
-    """One INSERT a model, with its keys or without. Foreign keys and triggers look when all of it has ended."""
-    parts = []
-    for model, with_key in of:
-        table = connection.ops.quote_name(model._meta.db_table)
-        fields = [field for field in model._meta.concrete_fields if with_key or not field.primary_key]
-        names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
-        parts.append(
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
-        )
+    """One INSERT a model. Foreign keys and triggers look when all of it has ended."""
+    parts = [_statement(*kind) for kind in of]
     first = ", ".join(f"part_{place} AS ({part})" for place, part in enumerate(parts[:-1]))
     return f"WITH {first} {parts[-1]}" if first else parts[-1]
+
+
+@lru_cache(maxsize=64)
+def _statement(model: type[models.Model], with_key: bool) -> str:
+    table = connection.ops.quote_name(model._meta.db_table)
+    fields = [field for field in model._meta.concrete_fields if with_key or not field.primary_key]
+    names = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
 
 
 def _document(group: Sequence[models.Model]) -> str:

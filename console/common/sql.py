@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, cast
 
-from django.db import DatabaseError, DataError, connection, models, transaction
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections, models
 from django.db.backends.utils import CursorDebugWrapper
 from django.db.models.sql import Query
 
@@ -21,17 +21,18 @@ def cursor() -> Any:
     Planning takes longer than running most of it. But a plan that fits any value reads a list of what is rare by
     walking through all of the history (case web 18): the ORM's queries are sent with their values, planned for these.
     """
-    if connection.vendor != "postgresql":
-        return connection.cursor()
+    here = connections[DEFAULT_DB_ALIAS]  # once: each use of `connection` looks it up
+    if here.vendor != "postgresql":
+        return here.cursor()
     from django.db.backends.postgresql.base import ServerBindingCursor
 
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        made: Any = cast(Any, ServerBindingCursor)(connection.connection)
-    return _Logged(made, connection) if connection.queries_logged else connection.make_cursor(made)
+    here.ensure_connection()
+    with here.wrap_database_errors:
+        made: Any = cast(Any, ServerBindingCursor)(here.connection)
+    return Logged(made, here) if here.queries_logged else here.make_cursor(made)
 
 
-class _Logged(CursorDebugWrapper):
+class Logged(CursorDebugWrapper):
     """Logs a statement as it was given: in a pipeline the driver does not know yet what it will have sent."""
 
     def debug_sql(
@@ -106,8 +107,8 @@ class Mismatch(DatabaseError):
 def exactly(count: int, change: str, *values: Any) -> None:
     """A change that must meet `count` rows; `change` ends with RETURNING.
 
-    PostgreSQL itself refuses where it does not, so that nobody need wait for the answer before the commit.
-    Raises Mismatch: from `joint` on PostgreSQL, at once on SQLite.
+    PostgreSQL itself refuses where it does not (a DataError), so that nobody need wait for the answer within
+    `together`; on SQLite Mismatch is raised at once. console.common.joint does it for a whole transaction.
     """
     if connection.vendor == "postgresql":
         ask(f"WITH changed AS ({change}) SELECT {unless('count(*) = %s')} FROM changed", *values, count)
@@ -118,70 +119,8 @@ def exactly(count: int, change: str, *values: Any) -> None:
 
 
 def unless(condition: str) -> str:
-    """An expression that PostgreSQL refuses to compute unless `condition` holds: `joint` knows it by its error."""
+    """An expression that PostgreSQL refuses to compute unless `condition` holds: a division by zero."""
     return f"1 / (CASE WHEN {condition} THEN 1 ELSE 0 END)"
-
-
-_DIVISION_BY_ZERO = "22012"
-
-
-@contextmanager
-def joint() -> Iterator[Callable[[], None]]:
-    """A transaction all of whose statements and the commit go to PostgreSQL together: one wait instead of four.
-
-    Django's own begins and commits with a wait each. A statement whose answer is read inside is waited for. Whatever
-    goes wrong undoes all of it; hooks on commit run as ever. Inside another transaction, and on SQLite, it is a plain
-    one. No transaction can be nested in it. Raises Mismatch where `exactly` was not met.
-    It gives a function that sends the commit already, for callers that do something else before they wait for it.
-    """
-    if connection.vendor != "postgresql" or connection.in_atomic_block:
-        with _mismatches(), transaction.atomic(), together():
-            yield lambda: None
-        return
-    connection.ensure_connection()
-    link = connection.connection
-    sent: list[Any] = []
-
-    def commit() -> None:
-        if not sent:
-            sent.append(_seal(link))
-
-    connection.in_atomic_block = True
-    try:
-        with _mismatches(), connection.wrap_database_errors, link.pipeline():
-            link.execute("BEGIN")
-            yield commit
-            commit()
-    except BaseException:
-        _undo(link)
-        raise
-    finally:
-        connection.in_atomic_block = connection.needs_rollback = False
-    _tell()
-
-
-def _seal(link: Any) -> Any:
-    return link.execute("COMMIT")
-
-
-def _tell() -> None:
-    connection.run_and_clear_commit_hooks()
-
-
-@contextmanager
-def _mismatches() -> Iterator[None]:
-    try:
-        yield
-    except DataError as error:
-        if getattr(error.__cause__, "sqlstate", "") != _DIVISION_BY_ZERO:
-            raise
-        raise Mismatch(str(error)) from error
-
-
-def _undo(link: Any) -> None:
-    connection.run_on_commit = []
-    if not link.closed:
-        link.rollback()
 
 
 def among(column: str, keys: Collection[int]) -> tuple[str, list[Any]]:

@@ -14,12 +14,16 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """`body` follows CREATE TRIGGER name; for PostgreSQL, `function` is the PL/pgSQL body that it executes."""
+    """`body` follows CREATE TRIGGER name; for PostgreSQL, `function` is the PL/pgSQL body that it executes.
+
+    With `added`, on PostgreSQL, it runs once a statement, whose new rows are the table of this name.
+    """
 
     name: str
     table: str
     body: str
     function: str = ""
+    added: str = ""
 
 
 def install_sqlite(editor: BaseDatabaseSchemaEditor, triggers: Iterable[Trigger]) -> None:
@@ -36,9 +40,10 @@ def install_postgresql(editor: BaseDatabaseSchemaEditor, triggers: Iterable[Trig
             params=None,
         )
         editor.execute(f"DROP TRIGGER IF EXISTS {trigger.name} ON {trigger.table}", params=None)
+        scope = f"REFERENCING NEW TABLE AS {trigger.added} FOR EACH STATEMENT" if trigger.added else "FOR EACH ROW"
         editor.execute(
             f"CREATE TRIGGER {trigger.name} {trigger.body} ON {trigger.table} "
-            f"FOR EACH ROW EXECUTE FUNCTION {trigger.name}()",
+            f"{scope} EXECUTE FUNCTION {trigger.name}()",
             params=None,
         )
 

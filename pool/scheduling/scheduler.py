@@ -181,7 +181,7 @@ class Scheduler:
             if not turns.disputed and (len(batch) >= self.batch or time.perf_counter() - began > span):
                 self._commit(batch)
                 batch, began, span = [], time.perf_counter(), LATER_S
-        self._commit(batch)
+        self._commit(batch, at_once=True)
         self._settle()
         self._tell()
 
@@ -323,8 +323,8 @@ class Scheduler:
             table[key] = table.get(key, 0) + more
         self.budgets.count(item, holds, self.clock(), sign)
 
-    def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]]) -> None:
-        """Sends a batch to the database, which stores it while the next one is decided."""
+    def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]], at_once: bool = False) -> None:
+        """Sends a batch to the database, which stores it while the next one is decided if there is one."""
         if not batch:
             return
         choices = [choice for choice, _ in batch]
@@ -332,7 +332,7 @@ class Scheduler:
             self._settle()  # what follows asks the database
         placement = Placement(choices, self.facts, self.lease_name, self.epoch, self.clock(), self.journal)
         self._settle()
-        if self._guarded(batch, placement.send):
+        if self._guarded(batch, lambda: placement.send(at_once)):
             self._sent = (placement, batch)
 
     def _settle(self) -> None:

@@ -110,18 +110,42 @@ def _refuse(text: str) -> str:
     return f"BEGIN RAISE EXCEPTION '{text}' USING ERRCODE = 'integrity_constraint_violation'; END"
 
 
+# once a statement: one update of a table for all cards of a placement, however many. A slot that two of its rows want
+# makes the sum of their bits another than the bits.
+_TAKEN = f"""
+DECLARE wanted bigint; held bigint;
+BEGIN
+    WITH taken AS (
+        SELECT device_id, node_id, sum(share_bp) AS share_bp, sum(memory_mib) AS memory_mib,
+               count(*) FILTER (WHERE isolation <> 'mig') AS shared, count(*) FILTER (WHERE isolation = 'mig') AS mig,
+               bit_or({_MASK.format(r="a")}) AS slots, sum({_MASK.format(r="a")}) AS total
+        FROM added a WHERE released_at IS NULL AND device_id IS NOT NULL GROUP BY device_id, node_id
+    ), changed AS (
+        UPDATE inventory_device d SET used_share_bp = used_share_bp + t.share_bp,
+               used_memory_mib = used_memory_mib + t.memory_mib, live_shared = live_shared + t.shared,
+               live_mig = live_mig + t.mig, mig_slots = mig_slots | t.slots
+        FROM taken t WHERE d.id = t.device_id AND d.node_id = t.node_id AND t.slots = t.total
+               AND mig_slots & t.slots = 0 AND (CASE WHEN d.mig_enabled THEN t.shared ELSE t.mig END) = 0
+        RETURNING 1
+    ) SELECT (SELECT count(*) FROM taken), (SELECT count(*) FROM changed) INTO wanted, held;
+    IF wanted <> held THEN
+        RAISE EXCEPTION 'MIG slots are already held, the MIG mode of the device is another, or it is not on this node'
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    UPDATE inventory_node n SET used_cpu_milli = used_cpu_milli + t.cpu_milli,
+           used_memory_mib = used_memory_mib + t.memory_mib, version = version + t.parts
+    FROM (SELECT node_id, sum(cpu_milli) AS cpu_milli, sum(host_memory_mib) AS memory_mib, count(*) AS parts
+          FROM added WHERE released_at IS NULL GROUP BY node_id) t WHERE n.id = t.node_id;
+    RETURN NULL;
+END"""
+
 POSTGRESQL = [
     Trigger(
         "weir_allocation_taken",
         "scheduling_allocation",
         "AFTER INSERT",
-        "BEGIN IF NEW.released_at IS NOT NULL THEN RETURN NULL; END IF;"
-        " IF NEW.device_id IS NOT NULL THEN"
-        f" {_take('NEW')} AND node_id = NEW.node_id AND (mig_slots & {_MASK.format(r='NEW')}) = 0"
-        " AND mig_enabled = (NEW.isolation = 'mig');"
-        " IF NOT FOUND THEN RAISE EXCEPTION 'MIG slots are already held, the MIG mode of the device is another, or it"
-        " is not on this node' USING ERRCODE = 'integrity_constraint_violation'; END IF; END IF;"
-        f" {_node_update('NEW', '+')}; RETURN NULL; END",
+        _TAKEN,
+        added="added",
     ),
     Trigger(
         "weir_allocation_given",

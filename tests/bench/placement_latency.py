@@ -219,11 +219,13 @@ def release_thousand(stack: Stack, observer: Observer, bulk: str, count: int = 1
         raise SystemExit(f"{len(placed)} jobs started from a held queue")
     for index in range(count):
         observer.expect(f"{bulk}-{index}")
-    released = time.perf_counter()
+    before, released = cpu_seconds(), time.perf_counter()
     services.set_queue_state(system("bench"), queue, Queue.State.OPEN)
     wait_for(lambda: sum(name.startswith(bulk) for name in list(observer.placed)) >= count, 60)
     times = [at for name, at in observer.placed.items() if name.startswith(bulk)]
+    spent = {name: 1e3 * (used - before.get(name, 0.0)) for name, used in cpu_seconds().items()}
     print(f"  first placed {min(times) - released:6.3f} s after the release, last {max(times) - released:6.3f} s")
+    print("  ms of CPU until then: " + ", ".join(f"{name} {ms:.0f}" for name, ms in sorted(spent.items())))
     return max(times) - released
 
 
@@ -269,6 +271,7 @@ def measure(stack: Stack, given: argparse.Namespace, stop: threading.Event) -> N
     frames = browse(stack, given.browsers, stop)
     observer = Observer()
     observer.start()
+    observer.ready.wait(10)
     settle()
     run = os.getpid()  # a database may hold jobs of an earlier run
     load(stack, observer, 5, 3, f"{run}-warm")

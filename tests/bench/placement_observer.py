@@ -2,12 +2,16 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 
 class Observer(threading.Thread):
-    """Stamps committed rows as they appear. It looks every two milliseconds, with one prepared statement, while
-    anything that was sent is not seen placed: what it takes of the two cores is missing to what it observes."""
+    """Stamps jobs and their placements as they are committed.
+
+    What it takes of the two cores is missing to what it observes: PostgreSQL tells it of a commit, and on SQLite it
+    looks every two milliseconds while anything that was sent is not seen placed.
+    """
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -16,67 +20,81 @@ class Observer(threading.Thread):
         self.awaited: set[str] = set()
         self.wanted = threading.Event()
         self.stopping = False
+        self.ready = threading.Event()
 
     def expect(self, name: str) -> None:
         self.awaited.add(name)
         self.wanted.set()
 
     def run(self) -> None:
-        rows = Newest(session())
+        connection = session()
+        told = _told if type(connection).__module__.startswith("psycopg") else _looked
         names: dict[int, str] = {}
-        early: list[tuple[int, float]] = []
-        while not self.stopping:
+        early: dict[int, float] = {}
+        for kind, pk, text in told(connection, self):
             now = time.perf_counter()
-            for kind, pk, text in rows.look():
-                if kind == "job":
-                    names[pk] = text
-                    self.jobs[text] = now
-                else:
-                    early.append((int(text), now))
-            for job, at in early:
-                if job in names:
-                    self.placed.setdefault(names[job], at)
-                    self.awaited.discard(names[job])
-            early = [(job, at) for job, at in early if job not in names]
-            if not self.awaited:
-                self.wanted.clear()
-                if not self.awaited:  # nobody came in between
-                    self.wanted.wait(0.5)
-            time.sleep(0.002)
+            if kind == "job":
+                names[pk] = text
+                self.jobs[text] = now
+                if pk in early:
+                    self._place(text, early.pop(pk))
+            elif pk in names:
+                self._place(names[pk], now)
+            else:
+                early[pk] = now
+
+    def _place(self, name: str, at: float) -> None:
+        self.placed.setdefault(name, at)
+        self.awaited.discard(name)
 
 
-class Newest:
-    """Jobs and attempts that have appeared since the last look; those of PostgreSQL appear in no certain order."""
+_TELL = """
+CREATE OR REPLACE FUNCTION bench_tell() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'scheduling_job' THEN PERFORM pg_notify('bench', 'job ' || NEW.id || ' ' || NEW.name);
+    ELSE PERFORM pg_notify('bench', 'attempt ' || NEW.job_id || ' '); END IF;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER bench_tell AFTER INSERT ON scheduling_job FOR EACH ROW EXECUTE FUNCTION bench_tell();
+CREATE OR REPLACE TRIGGER bench_tell AFTER INSERT ON scheduling_attempt FOR EACH ROW EXECUTE FUNCTION bench_tell();
+LISTEN bench;
+"""
 
-    TABLES = ("scheduling_job", "scheduling_attempt")
 
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-        # one process submits and one places, each one transaction at a time: rows appear almost in order, and a row
-        # that was passed over would be missing in the figures. Each row read again is taken from the two cores.
-        self.overlap = 8 if type(connection).__module__.startswith("psycopg") else 0
-        self.known = [{pk for (pk,) in connection.execute(f"SELECT id FROM {table}")} for table in self.TABLES]
-        self.last = [max(known, default=0) for known in self.known]
-        mark = "%s" if self.overlap else "?"
-        self.statement = (
-            f"SELECT 0, id, name FROM scheduling_job WHERE id > {mark} UNION ALL"
-            f" SELECT 1, id, CAST(job_id AS text) FROM scheduling_attempt WHERE id > {mark}"
-        )
+def _told(connection: Any, observer: Observer) -> Iterator[tuple[str, int, str]]:
+    """What PostgreSQL tells of the new rows of a transaction once that is committed, hence flushed to its log.
 
-    def look(self) -> list[tuple[str, int, str]]:
-        after = [last - self.overlap for last in self.last]
-        fresh = []
-        for table, pk, text in self.connection.execute(self.statement, after).fetchall():
-            if pk in self.known[table]:
-                continue
-            self.known[table].add(pk)
-            self.last[table] = max(self.last[table], pk)
-            fresh.append(("attempt" if table else "job", pk, text))
-        return fresh
+    The two triggers are this bench's, and what they cost is part of what is measured."""
+    connection.execute(_TELL)
+    observer.ready.set()
+    while not observer.stopping:
+        for notice in connection.notifies(timeout=0.5):
+            kind, pk, text = notice.payload.split(" ", 2)
+            yield kind, int(pk), text
+
+
+def _looked(connection: Any, observer: Observer) -> Iterator[tuple[str, int, str]]:
+    """New rows of SQLite, which commits one transaction at a time: rows appear in the order of their keys."""
+    tables = ("scheduling_job", "scheduling_attempt")
+    last = [connection.execute(f"SELECT COALESCE(MAX(id), 0) FROM {table}").fetchone()[0] for table in tables]
+    statement = (
+        "SELECT 0, id, id, name FROM scheduling_job WHERE id > ?"
+        " UNION ALL SELECT 1, id, job_id, '' FROM scheduling_attempt WHERE id > ?"
+    )
+    observer.ready.set()
+    while not observer.stopping:
+        for table, pk, job, text in connection.execute(statement, last).fetchall():
+            last[table] = max(last[table], pk)
+            yield ("attempt" if table else "job"), job, text
+        if not observer.awaited:
+            observer.wanted.clear()
+            if not observer.awaited:  # nobody came in between
+                observer.wanted.wait(0.5)
+        time.sleep(0.002)
 
 
 def session() -> Any:
-    """A bare driver connection: the observer shares the two cores with what it observes, so it must cost little."""
+    """A bare driver connection."""
     from django.conf import settings
 
     database = settings.DATABASES["default"]

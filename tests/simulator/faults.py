@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from console.common import sql
+from console.common import joint
 
 MOMENTS = ("before", "after")
 
@@ -45,7 +45,7 @@ class Faults:
 
 
 def install(faults: Faults, patch: Callable[[Any, str, Any], None]) -> None:
-    """Each real commit of the database becomes two fault points; that of `sql.joint` goes another way."""
+    """Each real commit of the database becomes two fault points; that of `console.common.joint` goes another way."""
     commit, rollback = connection.commit, connection.rollback
 
     def dying_commit() -> None:
@@ -57,19 +57,18 @@ def install(faults: Faults, patch: Callable[[Any, str, Any], None]) -> None:
             connection.run_on_commit = []  # the process died before its hooks ran
             raise Crash
 
-    seal, tell = sql._seal, sql._tell
+    seal, tell = joint._seal, joint._tell
 
-    def dying_seal(link: Any) -> Any:
+    def dying_seal(end: Callable[[], Any]) -> Any:
         if faults.hit("commit", "before"):
             raise Crash
-        return seal(link)
+        return seal(end)
 
-    def dying_tell() -> None:
+    def dying_tell(hooks: list[Callable[[], None]]) -> None:
         if faults.hit("commit", "after"):
-            connection.run_on_commit = []
             raise Crash
-        tell()
+        tell(hooks)
 
     patch(connection, "commit", dying_commit)
-    patch(sql, "_seal", dying_seal)
-    patch(sql, "_tell", dying_tell)
+    patch(joint, "_seal", dying_seal)
+    patch(joint, "_tell", dying_tell)

@@ -10,7 +10,7 @@ from unittest import mock
 from django.db import connection
 
 from console.audit import services as audit
-from console.common import clock, sql
+from console.common import clock, joint
 from pool.scheduling import admission, services, wake
 from tests import flush
 from tests.simulator import checks
@@ -67,7 +67,7 @@ def run(seed: int, plan: dict[tuple[str, str], int]) -> Faults:
     world = World(seed, faults)
     with mock.patch.object(clock, "now", world.clock), mock.patch.object(wake, "_send", world.publish):
         with ExitStack() as stack:
-            for place, name in ((connection, "commit"), (sql, "_seal"), (sql, "_tell")):
+            for place, name in ((connection, "commit"), (joint, "_seal"), (joint, "_tell")):
                 stack.enter_context(mock.patch.object(place, name, getattr(place, name)))
             install(faults, setattr)
             world.tick(0.1)

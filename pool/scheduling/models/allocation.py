@@ -25,9 +25,12 @@ class Allocation(models.Model):
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "alc"), editable=False)
     replica = models.ForeignKey("scheduling.Replica", on_delete=models.PROTECT, related_name="allocations")
-    job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="allocations")
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
-    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="allocations", db_index=False)
+    # copies of what the replica leads to, which guards them (docs/decisions/0020)
+    job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="allocations", db_constraint=False)
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+", db_constraint=False)
+    node = models.ForeignKey(
+        "inventory.Node", on_delete=models.PROTECT, related_name="allocations", db_index=False, db_constraint=False
+    )
     device = models.ForeignKey("inventory.Device", null=True, on_delete=models.PROTECT, related_name="allocations")
     isolation = models.CharField(max_length=12, choices=Isolation.choices)
     share_bp = models.PositiveIntegerField(default=0)
@@ -77,12 +80,23 @@ class Interval(models.Model):
     ended_at = models.DateTimeField(null=True)
     end_reason = models.CharField(max_length=24, blank=True, default="")
     closed_at = models.DateTimeField(null=True, db_index=True)  # when the end became known
-    job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="+")
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False)
-    project = models.ForeignKey("tenants.Project", on_delete=models.PROTECT, related_name="+", db_index=False)
-    queue = models.ForeignKey("scheduling.Queue", on_delete=models.PROTECT, related_name="+", db_index=False)
-    site = models.ForeignKey("inventory.Site", on_delete=models.PROTECT, related_name="+", db_index=False)
-    device = models.ForeignKey("inventory.Device", on_delete=models.PROTECT, related_name="intervals", db_index=False)
+    # copies of what the allocation leads to, which guards them (docs/decisions/0020)
+    job = models.ForeignKey("scheduling.Job", on_delete=models.PROTECT, related_name="+", db_constraint=False)
+    tenant = models.ForeignKey(
+        "tenants.Tenant", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    project = models.ForeignKey(
+        "tenants.Project", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    queue = models.ForeignKey(
+        "scheduling.Queue", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    site = models.ForeignKey(
+        "inventory.Site", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    device = models.ForeignKey(
+        "inventory.Device", on_delete=models.PROTECT, related_name="intervals", db_index=False, db_constraint=False
+    )
     model_name = models.CharField(max_length=64)
     vendor = models.CharField(max_length=32)
     isolation = models.CharField(max_length=12)

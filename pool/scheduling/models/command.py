@@ -23,7 +23,10 @@ class NodeCommand(models.Model):
         OBSOLETE = "obsolete", _("Obsolete")  # the replica ended before it was carried out
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "cmd"), editable=False)
-    node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="commands", db_index=False)
+    # the replica's node, which that guards
+    node = models.ForeignKey(
+        "inventory.Node", on_delete=models.PROTECT, related_name="commands", db_index=False, db_constraint=False
+    )
     replica = models.ForeignKey("scheduling.Replica", on_delete=models.CASCADE, related_name="commands", db_index=False)
     kind = models.CharField(max_length=8, choices=Kind.choices)
     target = models.CharField(max_length=16, default="agent")

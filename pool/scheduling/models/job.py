@@ -138,7 +138,9 @@ class Replica(models.Model):
 
     public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "rep"), editable=False)
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="replicas", db_index=False)
-    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="replicas")
+    job = models.ForeignKey(
+        Job, on_delete=models.CASCADE, related_name="replicas", db_constraint=False
+    )  # the attempt's
     role = models.ForeignKey(JobRole, on_delete=models.CASCADE, related_name="+", db_index=False)
     rank = models.PositiveIntegerField()
     node = models.ForeignKey("inventory.Node", on_delete=models.PROTECT, related_name="replicas", db_index=False)

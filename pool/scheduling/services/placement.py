@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from itertools import chain as joined
@@ -16,6 +15,7 @@ from console.audit import services as audit
 from console.common import bulk, lease, sql
 from console.common.actor import system
 from console.common.errors import Conflict
+from console.common.joint import Joint, joint
 from pool.engine.types import Placed, Refused, ScoreParts
 from pool.scheduling.facts import Facts
 from pool.scheduling.ledger.journal import Journal
@@ -88,27 +88,29 @@ class Placement:
         self._segment: LedgerSegment | None = None
         self._choices, self._lease, self._epoch = list(choices), lease_name, epoch
         self._made = {choice.job.pk: _rows_of(choice, facts, epoch, now) for choice in choices}
-        self._open: ExitStack | None = None
+        self._open: Joint | None = None
+        self._versions: list[tuple[Any, ...]] = []
         self.done = Committed(frozenset(), (), {})
 
-    def send(self) -> None:
-        """All of it, the commit too."""
+    def send(self, at_once: bool = True) -> None:
+        """All of it, the commit too. `at_once`: waits already, where the caller has nothing else to do meanwhile."""
         rows = [self._made[choice.job.pk] for choice in self._choices]
-        nodes = nodes_of(self._choices)
         if self._journal is not None and self._segment is None:
             self._segment = self._journal.segment()
         told = [self._segment] if self._segment is not None else []
+        self._open = None
         try:
-            with ExitStack() as stack:
-                commit = stack.enter_context(sql.joint())
-                self._versions = take(self._lease, self._epoch, nodes, [choice.job.pk for choice in self._choices])
-                entries = audit.Chain().link(_SCHEDULER, [_audit_entry(choice) for choice in self._choices])
+            with joint(at_once) as together:
+                jobs = [choice.job.pk for choice in self._choices]
+                take(together, self._lease, self._epoch, nodes_of(self._choices), jobs)
+                entries = [_audit_entry(choice) for choice in self._choices]
+                linked = audit.Chain().link(_SCHEDULER, entries, together)
                 groups = _groups(rows)
-                bulk.insert(*groups, entries, told, keys=bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK))
-                commit()
-                self._open = stack.pop_all()
+                keys = bulk.Keys(bulk.counts(_pointed_at(groups)), _STOCK)
+                bulk.insert(*groups, linked, told, keys=keys, within=together)
+            self._open = together
         except sql.Mismatch:
-            self._open = None
+            pass  # `finish` finds out why
 
     def finish(self) -> None:
         """Waits; then `done` tells. What was refused since some jobs wait no longer is tried again without them."""
@@ -128,9 +130,10 @@ class Placement:
         if self._open is None:
             return False
         try:
-            self._open.close()
+            self._open.wait()
         except sql.Mismatch:
             return False
+        self._versions = self._open.rows()
         return True
 
     def _leave_out(self) -> None:
@@ -142,7 +145,7 @@ class Placement:
     def _committed(self) -> Committed:
         rows = tuple(row for choice in self._choices for row in self._made[choice.job.pk].allocations)
         more = Counter(row.node_id for row in rows)  # each raises the version by one; others are kept out meanwhile
-        versions = {node: version + more[node] for node, version, *_ in self._versions.rows()}
+        versions = {node: version + more[node] for node, version in self._versions}
         return Committed(frozenset(choice.job.pk for choice in self._choices), rows, versions)
 
 

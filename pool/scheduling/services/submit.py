@@ -11,6 +11,7 @@ from console.audit import services as audit
 from console.common import bulk, clock, sql
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed
+from console.common.joint import joint
 from console.tenants.models import Project, Tenant
 from pool.scheduling import admission, wake
 from pool.scheduling.models import Job, JobEvent, JobRole, Queue
@@ -42,12 +43,12 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     entry = audit.Entry("job.submit", "job", job.public_id, place.tenant.pk, None, {"name": job.name, "spec": job.spec})
     rows: list[Sequence[Model]] = [[job], _role_rows(job, spec), [event], [also(job)] if also else []]
     try:
-        with sql.joint():
+        with joint() as together:
             # inside the transaction, so that a job never enters a queue that was closed meanwhile
-            sql.exactly(1, _OPEN, place.queue.pk, Queue.State.CLOSED, Tenant.State.ACTIVE)
+            together.change(_OPEN, place.queue.pk, str(Queue.State.CLOSED), str(Tenant.State.ACTIVE), must=1)
             chain, keys = audit.Chain(), place.keys or bulk.Keys({Job: 1})
-            bulk.insert(*rows, chain.link(actor, [entry]), keys=keys)
-            wake.scheduler([job.pk])
+            bulk.insert(*rows, chain.link(actor, [entry], together), keys=keys, within=together)
+            together.after(lambda: wake.scheduler([job.pk]))
     except sql.Mismatch:
         _check_open(place.queue)
         raise
