@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 
 BATCH = 256  # decisions a commit, at most
 FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first job does not wait for the last
-LATER_S = 0.1  # the later ones share more
+LATER_S = 0.05  # the later ones share more
 RESYNC_S = 600.0
 TELL_S = 1.0
 PART = 8  # nodes that a sweep reads before it looks up: about three milliseconds

@@ -52,29 +52,27 @@ def gateways(node_ids: Iterable[int]) -> None:
 
 def receive(seconds: float) -> Hints:
     """Waits at most so long for a first hint, and takes with it all that have come. Raises AWAY."""
-    first: Any = valkey.client(_PATIENCE_S).blpop([hints_key()], timeout=max(0.001, seconds))
-    hints = Hints()
-    if first is not None:
-        _read(hints, first[1])
-        _take(hints)
-    return hints
+    heard: Any = valkey.client(_PATIENCE_S).blmpop(
+        max(0.001, seconds), 1, hints_key(), direction="LEFT", count=_AT_ONCE
+    )
+    return _read_all(heard[1] if heard else [])
 
 
 def pending() -> Hints:
     """What has come, without waiting. Raises AWAY."""
-    hints = Hints()
-    _take(hints)
-    return hints
+    heard: Any = valkey.client(_PATIENCE_S).lpop(hints_key(), _AT_ONCE)
+    return _read_all(heard or [])
 
 
 def hints_key() -> str:
     return f"weir:wake:{settings.WEIR_CELL}"
 
 
-def _take(hints: Hints) -> None:
-    more: Any = valkey.client(_PATIENCE_S).lpop(hints_key(), _AT_ONCE)
-    for data in more or []:
+def _read_all(heard: Iterable[bytes]) -> Hints:
+    hints = Hints()
+    for data in heard:
         _read(hints, data)
+    return hints
 
 
 def _read(hints: Hints, data: bytes) -> None:
