@@ -94,10 +94,9 @@ def _send(to: str, data: bytes) -> None:
 
 
 def _to_scheduler(data: bytes) -> None:
-    with valkey.client().pipeline(transaction=False) as pipe:
-        pipe.rpush(hints_key(), data)
-        pipe.ltrim(hints_key(), -MOST, -1)
-        pipe.execute()
+    client = valkey.client()
+    if int(client.rpush(hints_key(), data)) > MOST:  # type: ignore[arg-type]
+        client.ltrim(hints_key(), -MOST, -1)
 
 
 def _to_gateways(data: bytes) -> None:
