@@ -7,13 +7,11 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from billing.ledger.models import Account, Posting
+from billing.ledger.models import DEBIT_SIDE, Account, Posting
 from billing.rating.amounts import digits
 from console.common.errors import FieldError, InvalidInput
 
 A, P = Account.Kind, Posting.Kind
-# these grow by a debit, all others by a credit
-DEBIT_SIDE: Final = frozenset({A.CASH, A.RECEIVABLE, A.PROMOTIONS})
 ORDER: Final = tuple(A)
 LARGEST: Final = 10**15  # minor units
 

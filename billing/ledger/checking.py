@@ -26,14 +26,14 @@ def balances() -> Iterator[Fault]:
     """Accounts whose balance is not the sum of their entries."""
     rows = Account.objects.annotate(said=Coalesce(Sum("rows__amount"), 0), number=Count("rows")).order_by("pk")
     for row in rows.exclude(Q(balance=F("said")) & Q(entries=F("number"))):
-        yield Fault("balance", row.public_id, str(row.balance), str(row.said))  # type: ignore[attr-defined]
+        yield Fault("balance", row.public_id, str(row.balance), str(row.said))
 
 
 def postings() -> Iterator[Fault]:
     """Postings whose debits and credits differ."""
     rows = Posting.objects.annotate(said=Coalesce(Sum("entries__amount"), 0)).exclude(said=0)
     for row in rows.order_by("pk"):
-        yield Fault("posting", row.public_id, "0", str(row.said))  # type: ignore[attr-defined]
+        yield Fault("posting", row.public_id, "0", str(row.said))
 
 
 def digests() -> Iterator[Fault]:

@@ -60,6 +60,14 @@ class Account(models.Model):
     def __str__(self) -> str:
         return self.public_id
 
+    @property
+    def grows_by_debit(self) -> bool:
+        return self.kind in DEBIT_SIDE
+
+
+# these grow by a debit, all others by a credit
+DEBIT_SIDE = frozenset({Account.Kind.CASH, Account.Kind.RECEIVABLE, Account.Kind.PROMOTIONS})
+
 
 class Posting(models.Model):
     """One fact of the books. Its entries are stored before it: with this row they are complete (triggers.py)."""
@@ -101,6 +109,11 @@ class Posting(models.Model):
     def __str__(self) -> str:
         return self.public_id
 
+    @property
+    def reference(self) -> str:
+        """The key as a person gave it, without what makes it unique among tenants."""
+        return self.key.split(":", 2)[2] if self.key.startswith("hand:") else self.key
+
 
 class Entry(models.Model):
     """One side of a posting."""
@@ -118,3 +131,11 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.posting_id}/{self.account_id}"
+
+    @property
+    def debit(self) -> int | None:
+        return self.amount if self.amount > 0 else None
+
+    @property
+    def credit(self) -> int | None:
+        return -self.amount if self.amount < 0 else None

@@ -1,10 +1,9 @@
 """Every read of the ledger, scoped by the actor."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 
 from billing.ledger.chart import ORDER
 from billing.ledger.models import Account, Entry, Posting
@@ -32,7 +31,8 @@ def account_for(actor: Actor, public_id: str) -> Account:
 def postings_for(actor: Actor) -> QuerySet[Posting]:
     """Newest first, with `moved`: the sum of its debits, in minor units."""
     rows = Posting.objects.select_related("tenant", "reverses").order_by("-pk")
-    rows = rows.annotate(moved=Sum("entries__amount", filter=Q(entries__amount__gt=0)))
+    debits = Entry.objects.filter(posting=OuterRef("pk"), amount__gt=0).order_by().values("posting")
+    rows = rows.annotate(moved=Subquery(debits.annotate(sum=Sum("amount")).values("sum")))
     if actor.sees_all_money:
         return rows
     return rows.filter(tenant__in=tenants_for(actor))
@@ -87,20 +87,41 @@ class TrialRow:
         return self.debits - self.credits
 
     @property
+    def owed(self) -> int:
+        return -self.balance
+
+    @property
     def label(self) -> str:
         return str(Account.Kind(self.kind).label)
 
 
+@dataclass(slots=True)
+class Total:
+    """Of one currency, minor units: sums of entries, and sums of balances by the side on which they stand."""
+
+    currency: str
+    debits: int = 0
+    credits: int = 0
+    debit_balances: int = 0
+    credit_balances: int = 0
+
+    def add(self, row: TrialRow) -> None:
+        self.debits += row.debits
+        self.credits += row.credits
+        self.debit_balances += max(row.balance, 0)
+        self.credit_balances += max(-row.balance, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class TrialBalance:
-    """`rows` in the order of currency and chart; `totals`: currency -> (debits, credits)."""
+    """`rows` in the order of currency and chart; `sums`, one a currency."""
 
     rows: list[TrialRow]
-    totals: dict[str, tuple[int, int]]
+    sums: list[Total]
 
     @property
     def holds(self) -> bool:
-        return all(debits == credits for debits, credits in self.totals.values())
+        return all(total.debits == total.credits for total in self.sums)
 
 
 def trial_balance(before: datetime | None = None, tenant: Tenant | None = None) -> TrialBalance:
@@ -116,12 +137,7 @@ def trial_balance(before: datetime | None = None, tenant: Tenant | None = None) 
     )
     found = [TrialRow(row["currency"], row["kind"], row["debits"], -row["credits"]) for row in sums.order_by()]
     found.sort(key=lambda row: (row.currency, ORDER.index(Account.Kind(row.kind))))
-    return TrialBalance(found, _totals(found))
-
-
-def _totals(rows: Iterable[TrialRow]) -> dict[str, tuple[int, int]]:
-    totals: dict[str, tuple[int, int]] = {}
-    for row in rows:
-        debits, credits = totals.get(row.currency, (0, 0))
-        totals[row.currency] = debits + row.debits, credits + row.credits
-    return totals
+    totals: dict[str, Total] = {}
+    for row in found:
+        totals.setdefault(row.currency, Total(row.currency)).add(row)
+    return TrialBalance(found, list(totals.values()))

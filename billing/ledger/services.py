@@ -89,7 +89,7 @@ def reverse(actor: Actor, posting: Posting, memo: str = "", now: datetime | None
     """Opposite entries of what was booked, once. Raises NotAllowed, or Conflict where it cannot be taken back."""
     check_finance(actor)
     _check_text("memo", memo)
-    if posting.kind in _FOR_GOOD:
+    if not may_be_reversed(posting):
         text = _("an invoice is taken back by a credit note, and a reversal by booking the fact anew")
         raise Conflict(text, code="not_reversible")
     rows = posting.entries.select_related("account")
@@ -104,6 +104,10 @@ def reverse(actor: Actor, posting: Posting, memo: str = "", now: datetime | None
         reverses=posting,
     )
     return post(actor, wanted, now)
+
+
+def may_be_reversed(posting: Posting) -> bool:
+    return posting.kind not in _FOR_GOOD
 
 
 def check_finance(actor: Actor) -> None:

@@ -14,16 +14,14 @@ from console.common.triggers import Trigger
 _KEPT = "the ledger is never edited: post a reversal"
 _SUM = "SELECT {what} FROM ledger_entry WHERE posting_id = NEW.{key}"
 _FOREIGN = (
-    "EXISTS (SELECT 1 FROM ledger_entry AS e JOIN ledger_account AS a ON a.id = e.account_id WHERE e.posting_id = NEW.id"
-    " AND (a.currency <> NEW.currency OR a.tenant_id <> NEW.tenant_id))"
+    "EXISTS (SELECT 1 FROM ledger_entry AS e JOIN ledger_account AS a ON a.id = e.account_id"
+    " WHERE e.posting_id = NEW.id AND (a.currency <> NEW.currency OR a.tenant_id <> NEW.tenant_id))"
 )
 _UNEQUAL = "a posting has two entries at least, and its debits equal its credits"
 _STRANGE = "the entries of a posting are of its own tenant and currency"
 _COMPLETE = "a posting is complete: nothing is added to it"
 _BY_HAND = "a balance follows the entries of its account"
-_MOVE = (
-    "UPDATE ledger_account SET balance = balance + NEW.amount, entries = entries + 1 WHERE id = NEW.account_id"
-)
+_MOVE = "UPDATE ledger_account SET balance = balance + NEW.amount, entries = entries + 1 WHERE id = NEW.account_id"
 
 
 def _sum(what: str, key: str = "id") -> str:
