@@ -40,7 +40,7 @@ def _major(amount: int | None, currency: str) -> Decimal | None:
 ACCOUNTS = [
     Column(_("Id"), "public_id"),
     Column(_("Tenant"), "tenant.slug"),
-    Column(_("Account"), "kind"),
+    Column(pgettext_lazy("ledger", "Account"), "kind"),
     Column(_("Currency"), "currency"),
     Column(_("Balance"), natural, "number"),
     Column(_("Entries"), "entries", "number"),
@@ -68,7 +68,7 @@ POSTINGS = [
 ]
 TRIAL = [
     Column(_("Currency"), "currency"),
-    Column(_("Account"), "kind"),
+    Column(pgettext_lazy("ledger", "Account"), "kind"),
     Column(_("Debits"), lambda row: chart.major(row.debits, row.currency), "number"),
     Column(pgettext_lazy("ledger", "Credits"), lambda row: chart.major(row.credits, row.currency), "number"),
     Column(_("Debit balance"), lambda row: chart.major(max(row.balance, 0), row.currency), "number"),

@@ -112,7 +112,11 @@ class Posting(models.Model):
     @property
     def reference(self) -> str:
         """The key as a person gave it, without what makes it unique among tenants."""
-        return self.key.split(":", 2)[2] if self.key.startswith("hand:") else self.key
+        return self.key.split(":", 2)[2] if self.is_by_hand else self.key
+
+    @property
+    def is_by_hand(self) -> bool:
+        return self.key.startswith("hand:")
 
 
 class Entry(models.Model):

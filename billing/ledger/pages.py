@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from billing.ledger import chart, filters, queries, services
@@ -35,7 +36,7 @@ def accounts(request: HttpRequest) -> HttpResponse:
     context = {
         "tabs": filters.tabs(actor, "ledger_accounts"),
         "page": page_of(rows, request.GET, order=("tenant__slug", "pk")),
-        "filters": filters.fields(actor, request.GET, list(Account.Kind.choices), _("Account")),
+        "filters": filters.fields(actor, request.GET, list(Account.Kind.choices), pgettext("ledger", "Account")),
         "filtered": _filtered(request),
         "several": actor.sees_all_money or len(actor.tenants) > 1,
         "may_book": actor.is_finance,

@@ -12,6 +12,7 @@ from billing.ledger.models import Account, Posting
 from billing.ledger.services import move
 from billing.ledger.services import reverse as take_back
 from console.common.actor import system
+from console.tenants import services as tenants
 from tests import factories
 from tests.conftest import Actors
 
@@ -147,3 +148,11 @@ def test_as_many_queries_for_twenty_rows_as_for_two(
             assert client.get(url(name)).status_code == 200
         counts.append(len(seen))
     assert counts[0] == counts[1]
+
+
+def test_a_token_books_only_with_its_scope(actors: Actors) -> None:
+    for scope, status in (("billing:read", 403), ("billing:write", 201)):
+        _, secret = tenants.create_token(actors.finance, name=scope, scopes=[scope])
+        headers = {"Authorization": f"Bearer {secret}", "Idempotency-Key": scope}
+        sent = {"content_type": "application/json", "headers": headers}
+        assert Client().post("/api/v1/ledger/postings", ASKED, **sent).status_code == status
