@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from billing.catalog import pages as prices
 from billing.invoices import files
 from billing.invoices import pages as invoices
+from billing.ledger import pages as ledger
 from billing.metering import pages as usage
 
 app_name = "billing"
@@ -28,8 +29,19 @@ urlpatterns: list[URLPattern] = [
     path("invoices/<str:public_id>/", invoices.invoice, name="invoice_detail"),
     path("invoices/<str:public_id>/refresh", invoices.refresh, name="invoice_refresh"),
     path("invoices/<str:public_id>/issue", invoices.issue, name="invoice_issue"),
+    path("invoices/<str:public_id>/settle", invoices.settle, name="invoice_settle"),
     path("invoices/<str:public_id>/pdf", files.pdf_file, name="invoice_pdf"),
     path("invoices/<str:public_id>/export/", files.lines_file, name="invoice_lines_export"),
     path("invoices/<str:public_id>/lines/<str:line_id>/", invoices.line, name="invoice_line"),
     path("invoices/<str:public_id>/lines/<str:line_id>/export/", files.usage_file, name="invoice_usage_export"),
+    path("ledger/accounts/", ledger.accounts, name="ledger_accounts"),
+    path("ledger/accounts/export/", ledger.accounts_export, name="ledger_accounts_export"),
+    path("ledger/accounts/<str:account_id>/", ledger.account, name="ledger_account"),
+    path("ledger/accounts/<str:account_id>/export/", ledger.account_export, name="ledger_account_export"),
+    path("ledger/postings/", ledger.postings, name="ledger_postings"),
+    path("ledger/postings/export/", ledger.postings_export, name="ledger_postings_export"),
+    path("ledger/postings/<str:posting_id>/", ledger.posting, name="ledger_posting"),
+    path("ledger/postings/<str:posting_id>/reverse", ledger.reverse, name="ledger_reverse"),
+    path("ledger/trial/", ledger.trial, name="ledger_trial"),
+    path("ledger/trial/export/", ledger.trial_export, name="ledger_trial_export"),
 ]

@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from django.urls.resolvers import URLPattern
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 
-from billing.api import invoices, usage
+from billing.api import invoices, ledger, usage
 from console.common.api.permissions import HasActor
 from console.common.api.problems import not_found
 from console.tenants import api as tenants
@@ -96,6 +96,13 @@ urlpatterns: list[URLPattern] = [
     path("invoices/<str:public_id>", invoices.InvoicePage.as_view()),
     path("invoices/<str:public_id>/lines", invoices.InvoiceLines.as_view()),
     path("invoices/<str:public_id>/pdf", invoices.InvoicePdf.as_view()),
+    path("invoices/<str:public_id>/settle", invoices.Settle.as_view()),
+    path("ledger/accounts", ledger.Accounts.as_view()),
+    path("ledger/accounts/<str:account_id>/entries", ledger.AccountEntries.as_view()),
+    path("ledger/postings", ledger.Postings.as_view()),
+    path("ledger/postings/<str:posting_id>", ledger.PostingPage.as_view()),
+    path("ledger/postings/<str:posting_id>/reverse", ledger.Reverse.as_view()),
+    path("ledger/trial-balance", ledger.TrialBalance.as_view()),
     path("schema", _schema, name="api-schema"),
     path("docs", login_required(_docs), name="api-docs"),
     re_path(r"^(?P<path>.*)$", not_found),

@@ -15,6 +15,7 @@ PERIODIC: list[tuple[str, str, int, dict[str, Any]]] = [
     ("meter everything due", "billing.metering.tasks.sweep", 3600, {}),
     ("meter, looking at all", "billing.metering.tasks.sweep", 86_400, {"full": True}),
     ("draft invoices", "billing.invoices.tasks.draft_last_month", 86_400, {}),
+    ("check the books", "billing.invoices.tasks.check_books", 86_400, {}),
     ("prune expired keys and sessions", "console.common.tasks.prune", 3600, {}),
     ("prune commands", "pool.scheduling.tasks.prune", 3600, {}),
     ("measure fragmentation, plan moves", "pool.scheduling.tasks.defragment", 60, {}),

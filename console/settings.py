@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "pool.nodes",
     "billing.catalog",
     "billing.metering",
+    "billing.ledger",
     "billing.invoices",
 ]
 
@@ -229,6 +230,8 @@ SPECTACULAR_SETTINGS = {
         "NodeState": "pool.inventory.models.Node.State",
         "DeviceState": "pool.inventory.models.Device.State",
         "Product": "billing.catalog.models.PRODUCTS",
+        "LedgerAccount": "billing.ledger.models.Account.Kind",
+        "PostingKind": "billing.ledger.models.Posting.Kind",
         "InvoiceState": "billing.invoices.models.Invoice.State",
         "DefragMode": "pool.scheduling.models.DefragRules.Mode",
         "DefragPlanState": "pool.scheduling.models.DefragPlan.State",

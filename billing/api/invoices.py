@@ -12,10 +12,10 @@ from rest_framework.response import Response
 
 from billing.api.rows import InvoiceDetail, InvoiceRow, LineRow
 from billing.api.usage import require_money
-from billing.invoices import files, queries
+from billing.invoices import booking, files, queries
 from billing.invoices.models import Invoice, InvoiceLine
 from console.common.api import params
-from console.common.api.views import ApiView, ListView
+from console.common.api.views import ApiView, ListView, idempotent
 from console.common.exports import Column
 
 _MONTH = r"^[0-9]{4}-(0[1-9]|1[0-2])$"
@@ -89,6 +89,19 @@ class InvoiceLines(ListView):
         require_money(self.actor)
         invoice = queries.invoice_for(self.actor, self.kwargs["public_id"])
         return invoice.lines.select_related("invoice")
+
+
+class Settle(ApiView):
+    room = "billing"
+
+    @extend_schema(request=None, responses={200: InvoiceDetail}, operation_id="invoices_settle")
+    @idempotent
+    def post(self, request: Request, public_id: str) -> Response:
+        """Pay what is open from the tenant's credits, then its stored value. Finance; 409 where nothing can be."""
+        require_money(self.actor)
+        invoice = queries.invoice_for(self.actor, public_id)
+        booking.settle(self.actor, invoice)
+        return Response(InvoiceDetail(invoice).data)
 
 
 class InvoicePdf(ApiView):

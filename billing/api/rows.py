@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from billing.catalog.models import Price
 from billing.format import rounded
+from billing.invoices import booking
 from billing.invoices.models import Invoice, InvoiceLine
 from billing.metering.models import UsageRecord
 from billing.rating.amounts import digits
@@ -131,10 +132,14 @@ class LineRow(serializers.ModelSerializer[InvoiceLine]):
 
 
 class InvoiceDetail(InvoiceRow):
+    open = serializers.SerializerMethodField(help_text="what is still to be paid; 0 of a draft")
     lines = serializers.SerializerMethodField()
 
     class Meta(InvoiceRow.Meta):
-        fields = [*InvoiceRow.Meta.fields, "lines"]
+        fields = [*InvoiceRow.Meta.fields, "open", "lines"]
+
+    def get_open(self, invoice: Invoice) -> str:
+        return _payable(booking.open_amount(invoice), invoice.currency)
 
     @extend_schema_field(LineRow(many=True))
     def get_lines(self, invoice: Invoice) -> Any:

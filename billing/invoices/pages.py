@@ -14,8 +14,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from billing import config
-from billing.invoices import queries, services
+from billing.invoices import booking, queries, services
 from billing.invoices.models import Invoice
+from billing.ledger.services import check_finance
 from billing.metering.queries import may_see_money, tenants_for
 from billing.rating.calendar import local_day
 from console.common import clock
@@ -78,6 +79,8 @@ def invoice(request: HttpRequest, public_id: str) -> HttpResponse:
         "invoice": found,
         "lines": queries.lines_of(found),
         "may_issue": actor.is_finance and not found.is_issued,
+        "open": booking.open_amount(found) if found.is_issued else None,
+        "may_settle": actor.is_finance,
     }
     return render(request, "billing/invoice.html", context)
 
@@ -111,6 +114,20 @@ def issue(request: HttpRequest, public_id: str) -> HttpResponse:
     actor = reader(request)
     found = queries.invoice_for(actor, public_id)
     return _answer(request, lambda: services.issue(actor, found), found)
+
+
+@require_POST
+def settle(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Pays it from what the tenant has, as far as that goes."""
+    actor = reader(request)
+    found = queries.invoice_for(actor, public_id)
+    check_finance(actor)
+    try:
+        booking.settle(actor, found)
+        messages.success(request, _("It is paid from the balance, as far as that goes."))
+    except Conflict as refusal:
+        messages.warning(request, refusal.message)
+    return redirect("billing:invoice_detail", found.public_id)
 
 
 def _answer(request: HttpRequest, act: Any, found: Invoice | None = None) -> HttpResponse:

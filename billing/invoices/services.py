@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 
 from billing import config
-from billing.invoices import building, checks
+from billing.invoices import booking, building, checks
 from billing.invoices.models import BilledUsage, Invoice, InvoiceCounter, InvoiceLine
 from billing.rating.calendar import first_of, local_day, zone_of
 from console.audit import services as audit
@@ -92,6 +92,7 @@ def issue(actor: Actor, invoice: Invoice, now: datetime | None = None) -> Invoic
             tenant_id=invoice.tenant_id,
             after={"number": invoice.label, "total": str(invoice.total), "currency": invoice.currency},
         )
+        booking.book(actor, invoice, now)
     log.info("invoice issued", invoice=invoice.public_id, number=invoice.label)
     return invoice
 

@@ -1,4 +1,4 @@
-"""Celery task of invoices. Drafting is idempotent and goes on where a killed run stopped."""
+"""Celery tasks of invoices. Drafting is idempotent and goes on where a killed run stopped."""
 
 from datetime import date, timedelta
 
@@ -6,8 +6,9 @@ import structlog
 from celery import shared_task
 
 from billing import config
-from billing.invoices import building, queries, services
+from billing.invoices import booking, building, queries, services
 from billing.rating.calendar import first_of, local_day
+from console.audit import services as audit
 from console.common import clock
 from console.common.actor import system
 from console.common.errors import Conflict
@@ -35,3 +36,19 @@ def draft(tenant_id: int, month: str) -> None:
         services.refresh(system("invoices", via="monthly draft"), tenant, date.fromisoformat(month))
     except Conflict as refusal:
         log.info("draft left alone", tenant=tenant.public_id, month=month, why=refusal.code)
+
+
+@shared_task(name="billing.invoices.tasks.check_books")
+def check_books() -> int:
+    """Books what is missing, then compares ledger, balances and invoices; returns how many faults. Beat sends it daily.
+
+    A fault is logged and audited; nothing is mended by itself.
+    """
+    actor = system("books", via="daily check")
+    booking.book_missing(actor)
+    found = list(booking.every_fault())
+    for fault in found:
+        log.error("the books are wrong", what=fault.kind, id=fault.public_id, kept=fault.kept, said=fault.said)
+        after = {"what": fault.kind, "kept": fault.kept, "said": fault.said}
+        audit.record(actor, "ledger.check", (fault.kind, fault.public_id), after=after, result="failed")
+    return len(found)

@@ -9,6 +9,7 @@ SCOPE_LABELS: dict[str, str | Promise] = {
     "fleet:read": _("see nodes and devices"),
     "fleet:write": _("cordon and drain nodes (operators)"),
     "billing:read": _("see usage and invoices"),
+    "billing:write": _("book payments, pay invoices from the balance (finance)"),
     "tokens:read": _("list API tokens"),
     "tokens:write": _("create and revoke API tokens"),
 }

@@ -123,6 +123,7 @@ MENU: tuple[Group, ...] = (
                 ("billing:invoice",),
                 visible=_reads_money,
             ),
+            Entry(_("Ledger"), "billing:ledger_accounts", "book-open", ("billing:ledger",), visible=_reads_money),
             Entry(_("Prices"), "billing:price_list", "tags", ("billing:price",)),
         ),
     ),

@@ -17,7 +17,10 @@ from django.contrib.sessions.models import Session
 from django.db import connection, connections
 
 from billing.catalog.services import set_price
+from billing.invoices import booking
+from billing.invoices import services as invoices
 from billing.invoices.models import BilledUsage, Invoice, InvoiceLine
+from billing.ledger.models import Account, Posting
 from billing.metering import services as metering
 from billing.metering.models import Metered, UsageRecord
 from billing.metering.queries import reconcile
@@ -26,6 +29,7 @@ from console.celery import app
 from console.common import clock
 from console.common.actor import system
 from console.common.models import IdempotencyKey, Lease
+from console.tenants.models import Tenant
 from console.tenants.queries import actor_for_user
 from pool.nodes.models import JoinToken, LogChunk, NodeRollup
 from pool.scheduling.models import (
@@ -139,6 +143,19 @@ def bills_drafted() -> Any:
     ]
 
 
+def unbooked() -> None:
+    """Two invoices that were issued before there was a ledger."""
+    bills()
+    for number, tenant in enumerate(Tenant.objects.filter(pk__in=UsageRecord.objects.values("tenant")), 1):
+        draft = invoices.refresh(system("f"), tenant, date(2026, 11, 1), NOW)
+        Invoice.objects.filter(pk=draft.pk).update(state="issued", year=2026, number=number, issued_at=NOW)
+
+
+def booked() -> Any:
+    faults = [fault.kind for fault in booking.every_fault()]
+    return Posting.objects.count(), sorted(Account.objects.values_list("kind", "balance")), faults
+
+
 def held_hours() -> None:
     """Three hours of a card, in a queue that may use two a month."""
     card, job = build.device(), build.job(factories.make_tenant())
@@ -175,6 +192,7 @@ Scenario = tuple[Callable[[], None], Callable[[], Any], Any, Callable[[], tuple[
 
 
 METERED = (2 * ROWS * 3_600_000_000, 2 * ROWS, 2 * ROWS, True)
+BOOKED = (2, [("earned", -3000 * ROWS)] * 2 + [("receivable", 3000 * ROWS)] * 2, [])
 DRAFTED = [(date(2026, 11, 1), Decimal(30 * ROWS), 1, ROWS)] * 2
 
 
@@ -196,6 +214,7 @@ SCENARIOS: dict[str, Scenario] = {
     "billing.metering.tasks.wake": (usage, usage_metered, METERED, nothing),
     "billing.invoices.tasks.draft_last_month": (bills, bills_drafted, DRAFTED, nothing),
     "billing.invoices.tasks.draft": (bills, bills_drafted, DRAFTED[:1], one_draft),
+    "billing.invoices.tasks.check_books": (unbooked, booked, BOOKED, nothing),
 }
 
 

@@ -14,6 +14,7 @@ from tests.security.rules import (
     FLEET,
     HARDWARE,
     HARDWARE_CHANGE,
+    LEDGER_CHANGE,
     MONEY,
     MONEY_CHANGE,
     MONEY_OF_ALL,
@@ -39,6 +40,7 @@ _PASSWORD = "a long pass phrase 1"
 _JOB: dict[str, Any] = {"name": "walk", "tenant": "aurora", "command": ["true"], "gpus": 1}
 _FORM = {"name": "walk", "tenant": "aurora", "command": "true", "gpu_mode": "whole"}
 _PRICE = {"model_name": "T4", "isolation": "exclusive", "per_card_hour": "3"}
+_MOVE = {"tenant": "aurora", "kind": "payment", "amount": "1", "reference": "walk"}
 _TOKEN: dict[str, Any] = {"name": "walk", "scopes": ["jobs:read"]}
 _RESERVATION: dict[str, Any] = {
     "tenant": "aurora",
@@ -200,6 +202,19 @@ ROWS: Final[list[Row]] = [
     Row(MONEY_CHANGE, "POST", "billing/invoices/draft", 302, {"tenant": "aurora", "month": "2026-03"}),
     Row(MONEY_CHANGE, "POST", "billing/invoices/<str:public_id>/refresh", 302),
     Row(MONEY_CHANGE, "POST", "billing/invoices/<str:public_id>/issue", 302),
+    Row(MONEY_CHANGE, "POST", "billing/invoices/<str:public_id>/settle", 302),
+    Row(MONEY_CHANGE, "POST", "api/v1/invoices/<str:public_id>/settle", 409),  # a draft: nothing is open
+    *_gets(MONEY, "billing/ledger/accounts/", "billing/ledger/accounts/export/", "api/v1/ledger/accounts"),
+    *_gets(MONEY, "billing/ledger/postings/", "billing/ledger/postings/export/", "api/v1/ledger/postings"),
+    *_gets(MONEY_OF_TENANT, "billing/ledger/accounts/<str:account_id>/"),
+    *_gets(MONEY_OF_TENANT, "billing/ledger/accounts/<str:account_id>/export/"),
+    *_gets(MONEY_OF_TENANT, "billing/ledger/postings/<str:posting_id>/", "api/v1/ledger/postings/<str:posting_id>"),
+    *_gets(MONEY_OF_TENANT, "api/v1/ledger/accounts/<str:account_id>/entries"),
+    *_gets(MONEY_OF_ALL, "billing/ledger/trial/", "billing/ledger/trial/export/", "api/v1/ledger/trial-balance"),
+    Row(LEDGER_CHANGE, "POST", "billing/ledger/postings/", 302, _MOVE),
+    Row(LEDGER_CHANGE, "POST", "api/v1/ledger/postings", 201, _MOVE),
+    Row(MONEY_CHANGE, "POST", "billing/ledger/postings/<str:posting_id>/reverse", 302),
+    Row(MONEY_CHANGE, "POST", "api/v1/ledger/postings/<str:posting_id>/reverse", 201),
     Row(PRICE_CHANGE, "POST", "billing/prices/", 302, _PRICE),
     Row(PRICE_CHANGE, "POST", "billing/prices/<str:public_id>/cancel", 302),
     # people and audit

@@ -101,6 +101,7 @@ MONEY_OF_ALL = Rule(
 MONEY_CHANGE = Rule(
     "Invoices are made and issued by finance only: no operator bills.", frozenset({"finance"}), _STRANGE
 )
+LEDGER_CHANGE = Rule("The ledger is written in by finance only.", frozenset({"finance"}))
 PRICE_CHANGE = Rule("Prices are set by finance only; everyone may read them.", frozenset({"finance"}))
 
 TOKEN_REVOKE = Rule(

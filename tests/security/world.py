@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from billing.catalog.services import set_price
 from billing.invoices import services as invoicing
+from billing.ledger.services import move
 from billing.metering import services as metering
 from console.audit.models import AuditEntry
 from console.audit.services import record
@@ -76,7 +77,12 @@ def make_world(actors: Actors) -> World:
     FragmentationSample.objects.create(
         at=now, capacity_bp=1, free_bp=0, stranded_bp=0, spread_bp=0, stranded_devices=0, devices=1, classes=[]
     )
+    posting = move(_SYSTEM, actors.a, "payment", "1", f"{NAME}-bank")
+    entry_of = posting.entries.select_related("account").first()
+    assert entry_of is not None
     ids = {
+        ("ledger", "posting_id"): posting.public_id,
+        ("ledger", "account_id"): entry_of.account.public_id,
         ("defrag", "public_id"): plan.public_id,
         ("defrag", "action"): "reject",
         ("jobs", "public_id"): job.public_id,

@@ -7,6 +7,8 @@ from django import template
 
 from billing import format as formats
 from billing.catalog import entry
+from billing.ledger import chart
+from billing.ledger.models import Account
 from billing.rating.amounts import US_PER_HOUR, card_hours, round_half_up
 
 register = template.Library()
@@ -46,3 +48,15 @@ def card_time(value: Fraction | Decimal) -> str:
 def seconds(microseconds: int) -> str:
     """Microseconds as seconds, all six decimals."""
     return formats.figure(Decimal(microseconds).scaleb(-6), 6)
+
+
+@register.simple_tag
+def units(minor: int | None, currency: str) -> str:
+    """`{% units entry.amount account.currency %}`: minor units as money; nothing where there are none."""
+    return "" if minor is None else formats.money(chart.major(minor, currency), currency)
+
+
+@register.simple_tag
+def balance(account: Account) -> str:
+    """What stands on an account, on the side on which it grows."""
+    return formats.money(chart.major(chart.natural(account.kind, account.balance), account.currency), account.currency)
