@@ -51,7 +51,7 @@ FIRST_S = 0.02  # the first commit of a pass comes after this, so that the first
 LATER_S = 0.05  # the later ones share more
 RESYNC_S = 600.0
 TELL_S = 1.0
-PART = 8  # nodes that a sweep reads before it looks up: about three milliseconds
+PART = 3  # nodes that a sweep reads before it looks up: two to four milliseconds
 _QUICK = Policy(explain=False)
 
 

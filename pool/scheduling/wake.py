@@ -95,7 +95,7 @@ def _send(to: str, data: bytes) -> None:
 
 def _to_scheduler(data: bytes) -> None:
     client = valkey.client()
-    if int(client.rpush(hints_key(), data)) > MOST:  # type: ignore[arg-type]
+    if int(client.rpush(hints_key(), data)) > MOST:
         client.ltrim(hints_key(), -MOST, -1)
 
 

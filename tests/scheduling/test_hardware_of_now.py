@@ -16,7 +16,7 @@ from tests.conftest import Actors
 pytestmark = pytest.mark.django_db
 # statements of a submission with its tenant named: begin and commit, reads of place and hardware, and its rows, which
 # go to PostgreSQL in one
-SUBMIT = {"sqlite": 13, "postgresql": 10}
+SUBMIT = {"sqlite": 13, "postgresql": 8}
 
 
 @pytest.fixture
