@@ -35,7 +35,7 @@ class AccountRow(serializers.ModelSerializer[Account]):
         return "debit" if account.grows_by_debit else "credit"
 
 
-class EntryRow(serializers.ModelSerializer[Entry]):
+class LedgerEntryRow(serializers.ModelSerializer[Entry]):
     posting = serializers.CharField(source="posting.public_id")
     account = serializers.CharField(source="account.public_id")
     kind = serializers.CharField(source="account.kind", help_text="of the account")
@@ -66,9 +66,9 @@ class PostingDetail(PostingRow):
     class Meta(PostingRow.Meta):
         fields = [*PostingRow.Meta.fields, "entries"]
 
-    @extend_schema_field(EntryRow(many=True))
+    @extend_schema_field(LedgerEntryRow(many=True))
     def get_entries(self, posting: Posting) -> Any:
-        return EntryRow(queries.entries_of(posting), many=True).data
+        return LedgerEntryRow(queries.entries_of(posting), many=True).data
 
 
 class MoveRequest(serializers.Serializer[Any]):
@@ -139,7 +139,7 @@ class AccountEntries(ListView):
 
     room = "billing"
     filters = params.Filters
-    row = EntryRow
+    row = LedgerEntryRow
     columns = files.ENTRIES
     file_name = "statement"
 
