@@ -4,8 +4,10 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, worker_ready
 from kombu import Exchange, Queue
+
+from console.common import memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
 
@@ -64,3 +66,9 @@ app.autodiscover_tasks()
 @setup_logging.connect
 def _keep_our_logging(**_: object) -> None:
     """Celery would replace the handlers that Django has set."""
+
+
+@worker_ready.connect
+def _settle_memory(**_: object) -> None:
+    """What is loaded by now stays: a worker that shares cores with the scheduler must not walk it again."""
+    memory.settle()

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.db import transaction
+from django.utils import timezone
 
 from billing.catalog import queries as catalog
 from billing.catalog.models import PriceBook
 from billing.catalog.queries import Prices
 from billing.catalog.services import advance_fence, book_of
 from billing.metering.models import Metered, UsageRecord
+from console.common import bulk
 from console.common.errors import Conflict
 from pool.scheduling.models import Interval
 
@@ -75,14 +77,16 @@ def run(make: Callable[[], Plan]) -> Tally:
 def _commit(plan: Plan) -> Tally:
     if not plan.rows and not plan.metered:
         return Tally()
+    rows, refusal = _unrecorded(plan)
     with transaction.atomic():
         for book_id, fence in plan.fences.items():
             if not advance_fence(book_id, fence):
                 raise FenceMoved
+        if refusal is not None:  # only now is it certain that what was read still holds
+            raise refusal
         if plan.replaced:
             UsageRecord.objects.filter(pk__in=plan.replaced).delete()
-        rows = _new(plan.rows)
-        UsageRecord.objects.bulk_create(rows)
+        bulk.insert(rows)
         Metered.objects.bulk_create(
             plan.metered, update_conflicts=True, unique_fields=["interval"], update_fields=["until", "settled"]
         )
@@ -90,22 +94,24 @@ def _commit(plan: Plan) -> Tally:
     return Tally(len(plan.metered), len(rows) - taken, taken)
 
 
-def _new(rows: list[UsageRecord]) -> list[UsageRecord]:
-    """Without those that are there already, word for word; Conflict where one says something else."""
+def _unrecorded(plan: Plan) -> tuple[list[UsageRecord], Conflict | None]:
+    """The rows that are not there yet, and why none may be stored if one is there with other facts.
+
+    Read before the transaction, which on SQLite holds the only write lock: the fence guards it.
+    """
+    there = UsageRecord.objects.filter(interval_id__in={row.interval_id for row in plan.rows})
     known = {
         (interval, starts, kind): digest
-        for interval, starts, kind, digest in UsageRecord.objects.filter(
-            interval_id__in={row.interval_id for row in rows}
-        ).values_list("interval_id", "starts_at", "kind", "digest")
+        for pk, interval, starts, kind, digest in there.values_list("pk", "interval_id", "starts_at", "kind", "digest")
+        if pk not in plan.replaced
     }
-    fresh = []
-    for row in rows:
+    fresh, now = [], timezone.now()
+    for row in plan.rows:
         digest = known.get((row.interval_id, row.starts_at, row.kind))
         if digest is None:
+            row.recorded_at = now
             fresh.append(row)
         elif digest != row.digest:
-            raise Conflict(
-                f"interval {row.interval_id} from {row.starts_at.isoformat()} is recorded with other facts",
-                code="usage_differs",
-            )
-    return fresh
+            says = f"interval {row.interval_id} from {row.starts_at.isoformat()} is recorded with other facts"
+            return [], Conflict(says, code="usage_differs")
+    return fresh, None

@@ -28,7 +28,7 @@ def main() -> None:
     sys.setswitchinterval(0.001)  # a thread that holds the database's lock gets its turn soon
     # the first visitor should not wait for all pages to be imported
     resolve("/healthz")
-    memory.settle(young=5_000)
+    memory.settle()
     while given.gate and not given.gate.exists():
         time.sleep(0.02)
     uvicorn.run(

@@ -65,7 +65,7 @@ class SharedMirror:
         self.mirror.sync()
         self.synced = time.monotonic()
         if first:
-            memory.settle(young=5_000)
+            memory.settle()
 
 
 shared = SharedMirror()

@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.embedded.processes import Run, command_line, descendants, free_port, until, up
+from tests.embedded.processes import Run, command_line, descendants, until, up
+from tests.ports import free_port
 
 RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 SETTLE = 10.0  # seconds after the last process has started, so that imports and first sweeps are counted

@@ -18,7 +18,7 @@ django.setup()
 from billing.invoices import services as invoices
 from billing.metering import batch
 from billing.metering import services as metering
-from billing.metering.models import Metered, UsageRecord
+from billing.metering.models import Metered
 from console.common.actor import system
 from console.tenants.models import Tenant
 
@@ -50,7 +50,7 @@ def around(owner: Any, name: str, before: bool) -> None:
 POINTS: dict[str, tuple[Any, str, bool]] = {
     "planned": (batch, "_commit", True),
     "fence advanced": (batch, "advance_fence", False),
-    "records written": (UsageRecord.objects, "bulk_create", False),
+    "records written": (batch.bulk, "insert", False),
     "progress written": (Metered.objects, "bulk_create", False),
     "committed": (batch, "_commit", False),
     "records attached": (invoices, "_attach", False),
