@@ -10,6 +10,8 @@ from typing import Any
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
+from console.common.triggers import Hook
+
 
 def without_indexes(
     app: str, fields: Mapping[str, Sequence[str]], state: Sequence[Any]
@@ -39,3 +41,20 @@ def _names(editor: BaseDatabaseSchemaEditor, model: Any, fields: Sequence[str]) 
         and name not in own
         and (facts["columns"] in columns or name.endswith("_like"))
     ]
+
+
+def never_prefixed(*tables: str) -> Hook:
+    """A migration's operation: `tables`, which it has just made, get no index for LIKE 'prefix%' on PostgreSQL.
+
+    Django makes indexes when all of a migration is done; until then they are only noted.
+    """
+
+    def forget(apps: Any, editor: BaseDatabaseSchemaEditor) -> None:
+        noted = editor.deferred_sql
+        editor.deferred_sql = [made for made in noted if "_pattern_ops" not in str(made) or not _of(made, tables)]
+
+    return Hook(forget, Hook.noop)
+
+
+def _of(statement: Any, tables: Sequence[str]) -> bool:
+    return any(statement.references_table(table) for table in tables)

@@ -48,7 +48,21 @@ def install_postgresql(editor: BaseDatabaseSchemaEditor, triggers: Iterable[Trig
         )
 
 
-def set_aside() -> tuple[migrations.RunPython, migrations.RunPython]:
+_NO_MODELS: Any = None
+
+
+class Hook(migrations.RunPython):
+    """RunPython for what needs no models: Django renders all of them for each RunPython, 40 ms at 70 models."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        self.code(_NO_MODELS, schema_editor)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        if self.reverse_code is not None:
+            self.reverse_code(_NO_MODELS, schema_editor)
+
+
+def set_aside() -> tuple[Hook, Hook]:
     """(before, after) for a migration that changes tables: SQLite's triggers go, and come back as they were."""
     kept: list[tuple[str, str]] = []
 
@@ -65,4 +79,4 @@ def set_aside() -> tuple[migrations.RunPython, migrations.RunPython]:
         for _, statement in kept:
             editor.execute(statement, params=None)
 
-    return migrations.RunPython(drop, make), migrations.RunPython(make, drop)
+    return Hook(drop, make), Hook(make, drop)

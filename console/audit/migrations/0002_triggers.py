@@ -1,8 +1,9 @@
 from django.db import migrations
 
 from console.audit.triggers import install
+from console.common.triggers import Hook
 
 
 class Migration(migrations.Migration):
     dependencies = [("audit", "0001_initial")]
-    operations = [migrations.RunPython(install, migrations.RunPython.noop)]
+    operations = [Hook(install, Hook.noop)]
