@@ -33,6 +33,15 @@ def test_an_operator_sets_limits_in_cards_and_what_weighs(actors: Actors) -> Non
     assert AuditEntry.objects.get(action="queue.create").object_id == made.public_id
 
 
+def test_round_numbers_of_cards_are_written_out(actors: Actors) -> None:
+    client = sign_in(actors, "operator")
+    client.post(URL, {"tenant": actors.a.slug, "name": "round", "limit_cards": "40", "quota_cards": "0"})
+    made = Queue.objects.get(tenant=actors.a, name="round")
+    page = client.get(reverse("scheduling:queue_edit", args=[made.public_id])).content.decode()
+    assert 'value="40"' in page
+    assert "E+" not in page
+
+
 def test_an_owner_makes_one_without_what_weighs_and_only_for_the_own_tenant(actors: Actors) -> None:
     client = sign_in(actors, "owner_a")
     page = client.get(URL).content.decode()

@@ -52,7 +52,8 @@ def test_a_running_job_says_where_and_why(as_: As, running: Job) -> None:
     assert "n-01" in html
     assert "all linked by NVLink" in html
     assert "Why it runs there" in html
-    assert "Change of fragmentation" in html
+    assert "Change of fragmentation, compared in steps" in html
+    assert "(step " in html
     assert "Placed: 2 replicas on 1 node" in html
     assert "All processes run" in html
 

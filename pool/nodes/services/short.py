@@ -41,7 +41,7 @@ def write_at_once(name: str, statement: str, values: Sequence[Any]) -> None:
     """
     in_turn: Callable[[], AbstractContextManager[None]] = getattr(connection, "turn", nullcontext)
     # waiting for SQLite's lock is no part of the transaction
-    with _ready(statement, values) as run, _log, in_turn():
+    with _ready(statement, values) as run, _log, in_turn(), _uninterrupted():
         waited, cpu, wall = _waited_ms(), time.thread_time(), time.perf_counter()
         run()
         wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
@@ -61,6 +61,24 @@ def _ready(statement: str, values: Sequence[Any]) -> Iterator[Callable[[], objec
     else:
         with sql.cursor() as cursor:
             yield partial(cursor.execute, statement, values)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Nobody takes this thread's core while it holds the database's lock, where the system lets us (root does).
+
+    A write takes 0.3 ms; once in some hundred others ran in the middle of it, and it took 2 to 9.
+    """
+    before = os.sched_getscheduler(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, before, os.sched_param(0))
 
 
 @contextmanager

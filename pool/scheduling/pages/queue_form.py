@@ -148,7 +148,8 @@ class QueueForm(forms.Form):
 def initial(queue: Queue) -> dict[str, Any]:
     """What the form shows of a queue."""
     amounts = {name: (getattr(queue, field), units) for name, (field, units) in AMOUNTS.items()}
-    shown = {name: None if v is None else (Decimal(v) / units).normalize() for name, (v, units) in amounts.items()}
+    # "f": normalize alone writes forty as 4E+1
+    shown = {n: None if v is None else f"{(Decimal(v) / units).normalize():f}" for n, (v, units) in amounts.items()}
     plain = {name: getattr(queue, name) for name in PLAIN}
     return {**shown, **plain, "parent": queue.parent.public_id if queue.parent else ""}
 

@@ -108,7 +108,7 @@ def _told_shortly(key: str) -> Why:
 
 def criterion(key: str, tie_rule: str = "free_gpu") -> str:
     return {
-        "bucket": _("Change of fragmentation"),
+        "bucket": _("Change of fragmentation, compared in steps"),
         "tie": str(_TIES.get(tie_rule, tie_rule)),
         "node_index": _("Order of nodes"),
     }[key]
@@ -150,7 +150,8 @@ def criteria_of(score: Mapping[str, Any]) -> list[str]:
 def _fragmentation(score: Mapping[str, Any]) -> str:
     cards = Decimal(repr(float(score["fragmentation_change_bp"]))) / 10_000
     sign = "+" if cards > 0 else "−" if cards < 0 else "±"
-    return _("%(amount)s cards") % {"amount": f"{sign}{number_format(abs(cards), decimal_pos=3)}"}
+    amount = f"{sign}{number_format(abs(cards), decimal_pos=3)}"
+    return _("%(amount)s cards (step %(step)s)") % {"amount": amount, "step": score["bucket"]}
 
 
 def _part(tie: int) -> str:
