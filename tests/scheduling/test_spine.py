@@ -77,6 +77,24 @@ def test_whole_life_of_a_job(actors, scheduler):
     assert actions == ["job.submit", "job.place"]
 
 
+@pytest.mark.parametrize("wanted", [{"cpu_milli": 1000}, {"memory_mib": 512}, {}])
+def test_work_without_cards_runs_and_ends(actors, scheduler, wanted):
+    """It has no card's allocation or no interval, and once these were assumed to be there."""
+    node = factories.make_node(devices=1)
+    job = submit(actors, gpus=0, **wanted)
+    scheduler.sweep()
+    assert Job.objects.get(pk=job.pk).state == JobState.STARTING
+    assert not Allocation.objects.filter(job=job, device__isnull=False).exists()
+    assert not Interval.objects.filter(job=job).exists()
+    node.refresh_from_db()
+    assert node.used_cpu_milli == wanted.get("cpu_milli", 0)
+    started(job)
+    ended(job)
+    assert Job.objects.get(pk=job.pk).state == JobState.SUCCEEDED
+    node.refresh_from_db()
+    assert (node.used_cpu_milli, node.used_memory_mib) == (0, 0)
+
+
 def test_scheduler_learns_of_releases_and_new_nodes_from_versions(actors, scheduler):
     factories.make_node(devices=1)
     first, second = submit(actors), submit(actors)
