@@ -1,24 +1,31 @@
 """Reads about people, tenants and tokens."""
 
+from typing import Any, NamedTuple
+
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from console.common import sql
-from console.common.actor import Actor, ActorKind, PlatformRole, TenantRole
+from console.common.actor import Actor, ActorKind, PlatformRole, ProjectGrant, ProjectRole, TenantRole
 from console.common.errors import NotFound
 from console.tenants.models import ApiToken, Project, Tenant, User
 
-Memberships = dict[int, TenantRole]
+
+class Memberships(NamedTuple):
+    tenants: dict[int, TenantRole]
+    projects: dict[int, ProjectGrant]
 
 
 def actor_for_user(user: User, request: HttpRequest | None = None) -> Actor:
     """The actor of a signed-in person: platform role and every membership. One query."""
+    held = _memberships(user)
     return Actor(
         kind=ActorKind.USER,
         ident=f"user:{user.public_id}",
         label=user.email,
         platform_role=PlatformRole(user.platform_role) if user.platform_role else None,
-        tenants=_memberships(user),
+        tenants=held.tenants,
+        projects=held.projects,
         user_id=user.pk,
         request_id=getattr(request, "request_id", ""),
         address=client_address(request),
@@ -33,7 +40,7 @@ def token_with_memberships(digest: str) -> tuple[ApiToken, Memberships] | None:
     if not tokens.rows():
         return None
     token, token.user = tokens.rows()[0]
-    return token, _by_tenant(memberships.rows())
+    return token, _held(memberships.rows())
 
 
 def actor_for_token(
@@ -44,10 +51,11 @@ def actor_for_token(
     A token bound to a tenant also loses the platform role: it acts as a member there and nothing else.
     """
     user = token.user
-    tenants = _memberships(user) if memberships is None else memberships
+    tenants, projects = _memberships(user) if memberships is None else memberships
     role = PlatformRole(user.platform_role) if user.platform_role else None
     if token.tenant_id is not None:
         tenants = {key: value for key, value in tenants.items() if key == token.tenant_id}
+        projects = {key: value for key, value in projects.items() if value.tenant_id == token.tenant_id}
         role = None
     return Actor(
         kind=ActorKind.TOKEN,
@@ -55,6 +63,7 @@ def actor_for_token(
         label=user.email,
         platform_role=role,
         tenants=tenants,
+        projects=projects,
         scopes=frozenset(token.scopes),
         user_id=user.pk,
         via=f"token weir_{token.prefix}",
@@ -102,16 +111,22 @@ def revocable_token(actor: Actor, public_id: str) -> ApiToken:
 
 
 def _memberships(user: User) -> Memberships:
-    return _by_tenant(sql.fetch(_MEMBERSHIPS.format(of="%s"), user.pk))
+    return _held(sql.fetch(_MEMBERSHIPS.format(of="%s"), user.pk))
 
 
-def _by_tenant(rows: list[tuple[int, str]]) -> Memberships:
-    return {tenant_id: TenantRole(role) for tenant_id, role in rows}
+def _held(rows: list[tuple[Any, ...]]) -> Memberships:
+    """A line a role in a project, or one of the tenant without any."""
+    tenants = {tenant: TenantRole(role) for tenant, role, _, _ in rows}
+    projects = {
+        project: ProjectGrant(tenant, ProjectRole(role)) for tenant, _, project, role in rows if project is not None
+    }
+    return Memberships(tenants, projects)
 
 
 _TOKEN = sql.Reader("JOIN tenants_user u ON u.id = t.user_id WHERE t.digest = %s", t=ApiToken, u=User)
 _USER_OF_TOKEN = "(SELECT user_id FROM tenants_apitoken WHERE digest = %s)"  # noqa: S105
 _MEMBERSHIPS = (
-    "SELECT m.tenant_id, m.role FROM tenants_membership m JOIN tenants_tenant t ON t.id = m.tenant_id"
+    "SELECT m.tenant_id, m.role, p.project_id, p.role FROM tenants_membership m"
+    " JOIN tenants_tenant t ON t.id = m.tenant_id LEFT JOIN tenants_projectmembership p ON p.membership_id = m.id"
     " WHERE m.user_id = {of} AND t.state <> 'closed'"
 )

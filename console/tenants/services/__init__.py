@@ -1,13 +1,10 @@
 """Every write about people, tenants and their keys; each leaves an audit entry in its own transaction."""
 
 from console.tenants.services.links import consume_sign_in_link, create_sign_in_link
-from console.tenants.services.people import (
-    add_member,
-    create_project,
-    create_tenant,
-    create_user,
-    update_profile,
-)
+from console.tenants.services.people import create_user, set_platform_role, update_profile
+from console.tenants.services.projects import create_project, rename_project, set_archived, set_project_limits
+from console.tenants.services.roles import add_member, remove_member, set_project_role
+from console.tenants.services.tenants import create_tenant
 from console.tenants.services.tokens import create_token, revoke_token, touch_token
 
 __all__ = [
@@ -18,7 +15,13 @@ __all__ = [
     "create_tenant",
     "create_token",
     "create_user",
+    "remove_member",
+    "rename_project",
     "revoke_token",
+    "set_archived",
+    "set_platform_role",
+    "set_project_limits",
+    "set_project_role",
     "touch_token",
     "update_profile",
 ]
