@@ -17,6 +17,7 @@ ROOMS = [
     ("settings/", "console.tenants.pages"),
     ("tenants/", "console.tenants.org_urls"),
     ("audit/", "console.audit.pages"),
+    ("approvals/", "console.approvals.pages"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

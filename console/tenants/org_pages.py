@@ -66,14 +66,19 @@ def tenant_list(request: HttpRequest) -> HttpResponseBase:
 @require_GET
 def tenant_detail(request: HttpRequest, public_id: str) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    return _overview(request, queries.people_tenant_for(actor, public_id), ProjectForm())
+    return overview(request, queries.people_tenant_for(actor, public_id))
 
 
-def _overview(
-    request: HttpRequest, tenant: Tenant, form: ProjectForm, refusal: InvalidInput | Conflict | None = None
+def overview(
+    request: HttpRequest,
+    tenant: Tenant,
+    form: ProjectForm | None = None,
+    refusal: InvalidInput | Conflict | None = None,
+    **more: Any,
 ) -> HttpResponse:
     rows = tenant.projects.order_by("slug")[:500]
-    context = {"projects": rows, "form": form, "quota": LimitsForm(initial=cards_of(tenant))}
+    form = form or ProjectForm()
+    context = {"projects": rows, "form": form, "quota": LimitsForm(initial=cards_of(tenant)), **more}
     return answer(request, "tenants/tenant.html", tenant, context, refusal, form)
 
 
@@ -85,7 +90,7 @@ def project_create(request: HttpRequest, public_id: str) -> HttpResponse:
     given = {"slug": request.POST.get("slug", ""), "name": request.POST.get("name", "")}
     refusal = attempt(lambda: services.create_project(actor, tenant, **given))
     if refusal is not None:
-        return _overview(request, tenant, form, refusal)
+        return overview(request, tenant, form, refusal)
     return redirect("people:tenant", public_id)
 
 
@@ -169,10 +174,10 @@ def member_role(request: HttpRequest, public_id: str, user_id: str) -> HttpRespo
 def project(request: HttpRequest, public_id: str, project_id: str) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
     tenant = queries.people_tenant_for(actor, public_id)
-    return _project(request, queries.project_of(actor, tenant, project_id))
+    return project_page(request, queries.project_of(actor, tenant, project_id))
 
 
-def _project(
+def project_page(
     request: HttpRequest, found: Project, refusal: InvalidInput | Conflict | None = None, **more: Any
 ) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
@@ -192,19 +197,15 @@ def _project(
 
 @require_POST
 def project_change(request: HttpRequest, public_id: str, project_id: str) -> HttpResponse:
-    """POST `action`: rename (name), limits (cards, jobs), archive, reopen, or role (user, role)."""
+    """POST `action`: rename (name), archive, reopen, or role (user, role)."""
     actor: Actor = request.actor  # type: ignore[attr-defined]
     tenant = queries.people_tenant_for(actor, public_id)
     found = queries.project_of(actor, tenant, project_id)
     action = request.POST.get("action", "")
     if action != "role":
         services.require_manager(actor, tenant)
-    form = LimitsForm(request.POST)
-    if action == "limits" and not form.is_valid():
-        return _project(request, found, quota=form, status=422)
     acts: dict[str, Callable[[], object]] = {
         "rename": lambda: services.rename_project(actor, found, request.POST.get("name", "")),
-        "limits": lambda: services.set_project_limits(actor, found, **form.limits()),
         "archive": lambda: services.set_archived(actor, found, True),
         "reopen": lambda: services.set_archived(actor, found, False),
         "role": lambda: services.set_project_role(
@@ -215,7 +216,7 @@ def project_change(request: HttpRequest, public_id: str, project_id: str) -> Htt
         raise Conflict(_("there is no such action"))
     refusal = attempt(acts[action])
     if refusal is not None:
-        return _project(request, queries.project_of(actor, tenant, project_id), refusal)
+        return project_page(request, queries.project_of(actor, tenant, project_id), refusal)
     messages.success(request, _("The project was changed."))
     return redirect("people:project", public_id, project_id)
 

@@ -3,13 +3,16 @@
 from django.urls import path
 from django.urls.resolvers import URLPattern
 
-from console.tenants import org_pages, service_pages
+from console.tenants import org_pages, service_pages, state_pages
 
 app_name = "people"
 _TENANT = "<str:public_id>/"
 
 urlpatterns: list[URLPattern] = [
     path("", org_pages.tenant_list, name="list"),
+    path("new/", state_pages.new, name="new"),
+    path(f"{_TENANT}state", state_pages.change, name="state"),
+    path(f"{_TENANT}quota", state_pages.quota, name="quota"),
     path(_TENANT, org_pages.tenant_detail, name="tenant"),
     path(f"{_TENANT}people/", org_pages.people, name="people"),
     path(f"{_TENANT}people/invite", org_pages.invite, name="invite"),

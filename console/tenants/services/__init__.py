@@ -10,13 +10,21 @@ from console.tenants.services.service_accounts import (
     create_service_account,
     create_service_token,
 )
-from console.tenants.services.tenants import create_tenant
+from console.tenants.services.setting_up import set_up_tenant
+from console.tenants.services.tenants import (
+    close_tenant,
+    create_tenant,
+    resume_tenant,
+    set_tenant_limits,
+    suspend_tenant,
+)
 from console.tenants.services.tokens import create_token, revoke_token, touch_token
 
 __all__ = [
     "accept_invitation",
     "add_member",
     "close_service_account",
+    "close_tenant",
     "consume_sign_in_link",
     "create_project",
     "create_service_account",
@@ -30,12 +38,16 @@ __all__ = [
     "remove_member",
     "rename_project",
     "require_manager",
+    "resume_tenant",
     "revoke_invitation",
     "revoke_token",
     "set_archived",
     "set_platform_role",
     "set_project_limits",
     "set_project_role",
+    "set_tenant_limits",
+    "set_up_tenant",
+    "suspend_tenant",
     "touch_token",
     "update_profile",
 ]

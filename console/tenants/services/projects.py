@@ -9,6 +9,7 @@ from console.audit.services import record
 from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput
+from console.tenants import ports
 from console.tenants.models import Project, Tenant
 from console.tenants.services.checks import LIMITS, check_limits, check_name, check_slug
 from console.tenants.services.roles import require_manager
@@ -69,6 +70,7 @@ def set_project_limits(
     if before != after:
         Project.objects.filter(pk=project.pk).update(**after)
         record(actor, "project.limits", project, tenant_id=tenant.pk, before=before, after=after)
+        ports.changed()
     for name in LIMITS:
         setattr(project, name, after[name])
     return project
