@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -129,13 +128,13 @@ def _page(
 
 
 def _words(told: Impact) -> list[str]:
-    held = ngettext("%(n)s job runs, on %(cards)s cards.", "%(n)s jobs run, on %(cards)s cards.", told.use.running_jobs)
-    lines = [held % {"n": told.use.running_jobs, "cards": f"{told.use.share_bp / 10_000:g}"}]
+    use = told.use
+    held = _("Running jobs: %(n)s, on this many cards: %(cards)s.")
+    lines = [held % {"n": use.running_jobs, "cards": f"{use.share_bp / 10_000:g}"}]
     if not told.is_over:
         return [*lines, _("All of it is within the new quota.")]
     if told.over_bp:
-        lines.append(_("%(cards)s cards are over the new quota.") % {"cards": f"{told.over_bp / 10_000:g}"})
+        lines.append(_("Cards over the new quota: %(cards)s.") % {"cards": f"{told.over_bp / 10_000:g}"})
     if told.over_jobs:
-        text = ngettext("%(n)s job is over the new quota.", "%(n)s jobs are over the new quota.", told.over_jobs)
-        lines.append(text % {"n": told.over_jobs})
+        lines.append(_("Jobs over the new quota: %(n)s.") % {"n": told.over_jobs})
     return [*lines, _("What runs goes on; nothing more starts until it is below the quota again.")]
