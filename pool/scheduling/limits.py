@@ -41,6 +41,18 @@ class Usage:
     project_bp: dict[int, int] = field(default_factory=dict)
     project_jobs: dict[int, int] = field(default_factory=dict)
 
+    def count(self, queue: int, tenant: int, project: int, share_bp: int, jobs: int) -> None:
+        """A job more, or, with negative numbers, one less."""
+        for table, key, more in (
+            (self.queue_bp, queue, share_bp),
+            (self.tenant_bp, tenant, share_bp),
+            (self.project_bp, project, share_bp),
+            (self.queue_jobs, queue, jobs),
+            (self.tenant_jobs, tenant, jobs),
+            (self.project_jobs, project, jobs),
+        ):
+            table[key] = table.get(key, 0) + more
+
 
 class ProjectLimits(NamedTuple):
     """A project's part of what its tenant may hold."""

@@ -315,16 +315,7 @@ class Scheduler:
 
     def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage, sign: int = 1) -> None:
         share = sign * sum(hold.share_bp for hold in holds)
-        queue, tenant, project = item.queue_id, item.tenant_id, item.project_id
-        for table, key, more in (
-            (usage.queue_bp, queue, share),
-            (usage.tenant_bp, tenant, share),
-            (usage.queue_jobs, queue, sign),
-            (usage.tenant_jobs, tenant, sign),
-            (usage.project_bp, project, share),
-            (usage.project_jobs, project, sign),
-        ):
-            table[key] = table.get(key, 0) + more
+        usage.count(item.queue_id, item.tenant_id, item.project_id, share, sign)
         self.budgets.count(item, holds, self.clock(), sign)
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]], at_once: bool = False) -> None:

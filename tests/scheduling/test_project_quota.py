@@ -13,7 +13,7 @@ from console.tenants import services as tenants
 from console.tenants.models import ApiToken, Project, Tenant
 from pool.scheduling import services
 from pool.scheduling.dry_run import dry_run
-from pool.scheduling.models import Decision, Job
+from pool.scheduling.models import Decision, Job, Replica
 from pool.scheduling.scheduler import Scheduler, lease_name
 from tests import factories
 from tests.conftest import Actors
@@ -145,9 +145,11 @@ def test_suspended_nothing_new_starts_and_what_runs_goes_on(actors: Actors, sche
 
 def test_suspended_with_stop_its_work_ends_and_no_other(actors: Actors, scheduler: Scheduler) -> None:
     factories.make_node(devices=2)
-    submit(actors)
+    running = submit(actors)
     services.submit_job(actors.member_b, {"name": "theirs", "command": ["true"], "gpus": 1})
     scheduler.sweep()
+    replica = Replica.objects.get(job=running)
+    services.replica_started(replica.public_id, received_at=clock.now())
     submit(actors)
     for who in (actors.owner_a, actors.finance, actors.auditor):
         with pytest.raises(NotAllowed):

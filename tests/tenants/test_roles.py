@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from console.audit.models import AuditEntry
@@ -136,3 +137,16 @@ def test_roles_cost_one_query(actors: Actors, django_assert_num_queries: Any) ->
     with django_assert_num_queries(1):
         found_actor = again(actors, "member_a")
     assert len(found_actor.projects) == 3
+
+
+def test_the_command(actors: Actors) -> None:
+    call_command("platform_role", "viewer@aurora.test", "auditor")
+    user = actors.users["viewer_a"]
+    user.refresh_from_db()
+    assert user.platform_role == "auditor"
+    call_command("platform_role", "viewer@aurora.test", "none")
+    user.refresh_from_db()
+    assert user.platform_role == ""
+    for email, role in (("member@aurora.test", "finance"), ("nobody@example.test", "finance")):
+        with pytest.raises(CommandError):
+            call_command("platform_role", email, role)
