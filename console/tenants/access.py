@@ -20,6 +20,7 @@ class Line:
     account: User
     kind: str  # role, token or none
     what: str
+    word: str = ""  # of a role, for people
     where: str = ""
     since: datetime | None = None
     granted_by: str = ""
@@ -43,7 +44,8 @@ def accounts_for(actor: Actor, text: str = "", tenant: str = "") -> QuerySet[Use
     own = Q() if sees_all else Q(tenant_id__in=_owned(actor))
     members = Membership.objects.filter(own).select_related("tenant").prefetch_related("project_roles__project")
     # one without a tenant reaches each tenant of its person
-    tokens = ApiToken.objects.filter(own | Q(tenant_id=None), revoked_at=None).select_related("tenant")
+    reaching = Q() if sees_all else own | Q(tenant_id=None)
+    tokens = ApiToken.objects.filter(reaching, revoked_at=None).select_related("tenant")
     factor = Authenticator.objects.filter(user=OuterRef("pk")).exclude(type=Authenticator.Type.RECOVERY_CODES)
     rows = User.objects.annotate(second_factor=Exists(factor)).select_related("service_account")
     if not sees_all:
@@ -71,20 +73,36 @@ def lines_of(actor: Actor, account: Any) -> Iterator[Line]:
 def _roles_and_tokens(actor: Actor, account: Any) -> Iterator[Line]:
     if account.platform_role and actor.platform_role is PlatformRole.AUDITOR:
         since = account.platform_role_at or account.date_joined
-        yield Line(account, "role", account.platform_role, "", since, account.platform_role_by)
+        yield Line(
+            account,
+            "role",
+            account.platform_role,
+            account.get_platform_role_display(),
+            "",
+            since,
+            account.platform_role_by,
+        )
     for member in account.held:
-        yield Line(account, "role", member.role, member.tenant.slug, member.created_at, member.granted_by)
+        yield Line(
+            account,
+            "role",
+            member.role,
+            member.get_role_display(),
+            member.tenant.slug,
+            member.created_at,
+            member.granted_by,
+        )
         for one in member.project_roles.all():
             where = f"{member.tenant.slug}/{one.project.slug}"
-            yield Line(account, "role", one.role, where, one.created_at, one.granted_by)
+            yield Line(account, "role", one.role, one.get_role_display(), where, one.created_at, one.granted_by)
     for token in account.live_tokens:
         where = token.tenant.slug if token.tenant else ""
         yield Line(
             account,
             "token",
             f"weir_{token.prefix}",
-            where,
-            token.created_at,
+            where=where,
+            since=token.created_at,
             scopes=" ".join(token.scopes),
             expires_at=token.expires_at,
             last_used_at=token.last_used_at,

@@ -266,12 +266,10 @@ def _tabs(request: HttpRequest, tenant: Tenant) -> list[dict[str, Any]]:
     admin = any(grant.tenant_id == tenant.pk and grant.role is ProjectRole.ADMIN for grant in actor.projects.values())
     if not (admin or actor.may_manage(tenant.pk) or actor.sees_all_work):
         pages.pop()  # service accounts are for who manages them
-    at = request.path
-    return [
-        {"label": label, "url": url, "current": at == url or (name != "people:tenant" and at.startswith(url))}
-        for name, label in pages
-        for url in [reverse(name, args=[tenant.public_id])]
-    ]
+    urls = [reverse(name, args=[tenant.public_id]) for name, _label in pages]
+    # the longest that the path begins with
+    at = max((url for url in urls if request.path.startswith(url)), key=len, default=urls[0])
+    return [{"label": label, "url": url, "current": url == at} for (_name, label), url in zip(pages, urls, strict=True)]
 
 
 def _cards(share_bp: int | None) -> float | None:

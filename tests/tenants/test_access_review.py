@@ -56,6 +56,11 @@ def test_a_line_a_role_and_token(actors: Actors) -> None:
     project = Project.objects.get(tenant=actors.a, slug="default")
     services.set_project_role(actors.owner_a, project, actors.users["member_a"], "admin")
     token, _ = services.create_token(actors.member_a, name="x", scopes=["jobs:read", "fleet:read"])
+    account = services.create_service_account(actors.owner_a, actors.a, name="nightly", role="member")
+    bound, _ = services.create_service_token(actors.owner_a, account, name="ci", scopes=["jobs:read"])
+    for who in ("auditor", "owner_a"):
+        assert f"weir_{bound.prefix}" in text_of(page(actors, who))
+        assert "nightly" in text_of(page(actors, who, "?text=nightly"))
     rows = text_of(page(actors, "auditor", "?format=csv&text=member@aurora")).strip().splitlines()
     assert len(rows) == 4
     assert ",role,member,aurora," in rows[1]
