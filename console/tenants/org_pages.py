@@ -32,7 +32,7 @@ MEMBER_COLUMNS = [
         lambda member: " ".join(f"{one.project.slug}:{one.role}" for one in member.project_roles.all()),
     ),
 ]
-_TENANT_COLUMNS = [
+TENANT_COLUMNS = [
     Column(gettext_lazy("Id"), "public_id"),
     Column(gettext_lazy("Short name"), "slug"),
     Column(gettext_lazy("Name"), "name"),
@@ -55,7 +55,7 @@ def tenant_list(request: HttpRequest) -> HttpResponseBase:
     if text:
         rows = rows.filter(name__icontains=text.replace("\0", ""))
     if wanted := request.GET.get("format"):
-        return export_response(wanted, rows.iterator(chunk_size=500), _TENANT_COLUMNS, "tenants")
+        return export_response(wanted, rows.iterator(chunk_size=500), TENANT_COLUMNS, "tenants")
     states = [("", _("All")), *Tenant.State.choices]
     tabs = [{"label": name, "url": f"?state={one}" if one else "?", "current": one == state} for one, name in states]
     filters = [{"name": "text", "label": _("Name"), "kind": "text", "value": text}]

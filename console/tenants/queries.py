@@ -157,6 +157,14 @@ def project_of(actor: Actor, tenant: Tenant, public_id: str) -> Project:
     return found
 
 
+def managed_project_for(actor: Actor, public_id: str) -> Project:
+    """By its id alone. Raises NotFound."""
+    found = Project.objects.filter(scope(actor), public_id=public_id).select_related("tenant").first()
+    if found is None:
+        raise NotFound("there is no such project")
+    return found
+
+
 def invitations_of(actor: Actor, tenant: Tenant) -> QuerySet[Invitation]:
     """Newest first; for who manages the tenant, and auditors. Others have none."""
     rows = Invitation.objects.filter(tenant=tenant).select_related("tenant").order_by("-pk")

@@ -73,6 +73,7 @@ _LABEL_LINES = {"labels": "walk=yes"}
 _NEW_TENANT = {"slug": "walk", "name": "Walk", "currency": "CNY", "time_zone": "UTC"}
 _SUSPEND = {"action": "suspend", "running": "keep", "reason": "walk"}
 _INVITE = {"email": "walk@example.test", "role": "member", "days": "7"}
+_LIMITS = {"limit_share_bp": 10_000, "limit_running_jobs": None}
 _CORDON = {"state": "cordoned", "reason": "walk"}
 
 
@@ -253,6 +254,13 @@ ROWS: Final[list[Row]] = [
     Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/services/tokens/<str:token_id>/revoke", 302),
     *_gets(OPEN, "invitation/<str:token>/", yes=404),  # a link that was never given out
     Row(OPEN, "POST", "invitation/<str:token>/", 404),
+    *_gets(OWN, "api/v1/tenants"),
+    *_gets(WORK, "api/v1/tenants/<str:public_id>/members", "api/v1/tenants/<str:public_id>/invitations"),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/invitations", 201, {**_INVITE, "days": 7}),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/invitations/<str:invitation_id>/revoke"),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/projects", 201, {"slug": "walk", "name": "Walk"}),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/projects/<str:public_id>/limits", body=_LIMITS),
+    *(Row(PEOPLE_CHANGE, "POST", f"api/v1/projects/<str:public_id>/{act}") for act in ("archive", "reopen")),
     *_gets(REVIEW, "access/"),
     *_gets(APPROVALS, "approvals/"),
     Row(APPROVE, "POST", "approvals/<str:public_id>/<str:verb>", 302),
