@@ -11,11 +11,11 @@ from pool.inventory.draining import DRAIN_SITE
 from pool.inventory.ports import on_fleet_change
 from pool.nodes import checkpoints
 from pool.scheduling import ports, wake
-from pool.scheduling.services.tenants import look_again, stop_work_of, use_of
+from pool.scheduling.services.tenants import first_queue, look_again, stop_work_of, use_of
 
 
 def plug() -> None:
-    tenant_ports.plug(stop_work_of, look_again, use_of)
+    tenant_ports.plug(stop_work_of, look_again, use_of, first_queue)
     _plug_approvals()
     ports.set_price_quote(quote)
     ports.set_checkpoints(checkpoints.of_jobs)

@@ -8,6 +8,7 @@ from console.tenants.models import Project, Tenant
 
 StopWork = Callable[[Actor, Tenant], int]
 Changed = Callable[[], None]
+Prepare = Callable[[Actor, Tenant], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,12 @@ UseOf = Callable[[Tenant | Project], Use]
 _stop_work: StopWork | None = None
 _changed: Changed | None = None
 _use_of: UseOf | None = None
+_prepare: Prepare | None = None
 
 
-def plug(stop_work: StopWork, changed: Changed, use_of: UseOf) -> None:
-    global _stop_work, _changed, _use_of
-    _stop_work, _changed, _use_of = stop_work, changed, use_of
+def plug(stop_work: StopWork, changed: Changed, use_of: UseOf, prepare: Prepare) -> None:
+    global _stop_work, _changed, _use_of, _prepare
+    _stop_work, _changed, _use_of, _prepare = stop_work, changed, use_of, prepare
 
 
 def stop_work(actor: Actor, tenant: Tenant) -> int:
@@ -40,6 +42,12 @@ def changed() -> None:
     """Limits or states changed: whoever goes by them looks again after the commit."""
     if _changed:
         _changed()
+
+
+def prepare(actor: Actor, tenant: Tenant) -> None:
+    """Gives a new tenant what it needs to work, in the present transaction."""
+    if _prepare:
+        _prepare(actor, tenant)
 
 
 def use_of(owner: Tenant | Project) -> Use:

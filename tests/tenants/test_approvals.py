@@ -195,3 +195,33 @@ def test_the_pages(actors: Actors) -> None:
     assert other.post(f"/approvals/{row.public_id}/approve").status_code == 302
     assert state_of(actors) == "closed"
     assert b"contract ended" in b"".join(other.get("/approvals/?show=all&format=csv").streaming_content)
+
+
+def test_the_price_page_asks(actors: Actors) -> None:
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+    set_price(actors.finance, model_name="T4", isolation="exclusive", per_card_hour="3", valid_from=past)
+    client = Client()
+    client.force_login(actors.users["finance"])
+    form = {"model_name": "T4", "isolation": "exclusive", "per_card_hour": "2", "valid_from": "2026-02-01T00:00"}
+    refused = client.post("/billing/prices/", form)
+    assert refused.status_code == 422
+    assert "ask a second person" in refused.content.decode()
+    assert client.post("/billing/prices/", {**form, "reason": "agreed"}).status_code == 302
+    assert Approval.objects.get().kind == "price.backdate"
+    assert Price.objects.count() == 1
+
+
+def test_the_site_page_asks(actors: Actors) -> None:
+    node = factories.make_node(devices=1)
+    client = Client()
+    client.force_login(actors.users["operator"])
+    assert "Ask to drain" in client.get("/sites/").content.decode()
+    path = f"/sites/{node.site.public_id}/drain"
+    assert client.post(path, {"reason": " "}).status_code == 422
+    assert client.post(path, {"reason": "power work"}).status_code == 302
+    assert Approval.objects.get().kind == "site.drain"
+    member = Client()
+    member.force_login(actors.users["member_a"])
+    assert "Ask to drain" not in member.get("/sites/").content.decode()
+    assert Client().post(path, {"reason": "x"}).status_code == 302
+    assert Approval.objects.count() == 1

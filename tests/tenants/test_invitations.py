@@ -13,7 +13,7 @@ from console.common import clock
 from console.common.actor import system
 from console.common.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from console.tenants import services
-from console.tenants.models import Invitation, Membership, User
+from console.tenants.models import Invitation, Membership, Tenant, User
 from tests import factories
 from tests.conftest import Actors
 
@@ -127,6 +127,23 @@ def test_the_page_shows_the_link_once_and_mails_it(actors: Actors) -> None:
     assert NEW in again
     assert found.group(1) not in again
     assert client.post(f"{path}invite", {"email": "no", "role": "viewer", "days": "7"}).status_code == 422
+
+
+def test_a_new_tenant_can_work_at_once(actors: Actors) -> None:
+    factories.make_node(devices=1)
+    client = Client()
+    client.force_login(actors.users["operator"])
+    form = {"slug": "cirrus", "name": "Cirrus", "currency": "CNY", "time_zone": "Asia/Shanghai", "owner": NEW}
+    page = client.post("/tenants/new/", form).content.decode()
+    found = re.search(r"/invitation/[\w-]{43}/", page)
+    assert found is not None
+    owner = Client()
+    assert owner.post(found.group(0), {"password": PASSWORD}).status_code == 302
+    assert owner.post("/jobs/submit/", {"name": "one", "command": "true", "gpu_mode": "whole"}).status_code == 302
+    assert Membership.objects.get(tenant__slug="cirrus").role == "owner"
+    assert client.post("/tenants/new/", form).status_code == 409
+    assert client.post("/tenants/new/", {**form, "slug": "x", "owner": "operator@example.test"}).status_code == 403
+    assert not Tenant.objects.filter(slug="x").exists()
 
 
 def test_without_a_mail_server_the_page_says_so(actors: Actors, settings: Any) -> None:

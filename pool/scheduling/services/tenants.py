@@ -9,6 +9,7 @@ from console.tenants.ports import Use
 from pool.scheduling import wake
 from pool.scheduling.models import Allocation, Job, JobState
 from pool.scheduling.services.control import cancel_job
+from pool.scheduling.services.queues import create_queue
 from pool.scheduling.states import JOB_ACTIVE
 
 _ACTIVE = [JobState(state) for state in JOB_ACTIVE]
@@ -34,6 +35,11 @@ def use_of(owner: Tenant | Project) -> Use:
     live = live.filter(job__project=owner) if isinstance(owner, Project) else live.filter(tenant=owner)
     waiting = states.count(JobState.QUEUED)
     return Use(live.aggregate(all=Sum("share_bp"))["all"] or 0, len(states) - waiting, waiting)
+
+
+def first_queue(actor: Actor, tenant: Tenant) -> None:
+    """A new tenant can submit at once."""
+    create_queue(actor, tenant, "default")
 
 
 def look_again() -> None:
