@@ -5,12 +5,12 @@ from django.db.models import QuerySet
 from console.approvals.actions import kinds_of
 from console.approvals.models import Approval
 from console.common import clock
-from console.common.actor import Actor, PlatformRole
+from console.common.actor import Actor
 from console.common.errors import NotAllowed, NotFound
 
 
 def may_see(actor: Actor) -> bool:
-    return actor.platform_role is PlatformRole.AUDITOR or bool(kinds_of(actor))
+    return actor.is_auditor or bool(kinds_of(actor))
 
 
 def approvals_for(actor: Actor) -> QuerySet[Approval]:
@@ -18,7 +18,7 @@ def approvals_for(actor: Actor) -> QuerySet[Approval]:
     if not may_see(actor):
         raise NotAllowed("approvals are for operators, finance officers and auditors")
     rows = Approval.objects.order_by("-pk")
-    return rows if actor.platform_role is PlatformRole.AUDITOR else rows.filter(kind__in=kinds_of(actor))
+    return rows if actor.is_auditor else rows.filter(kind__in=kinds_of(actor))
 
 
 def approval_for(actor: Actor, public_id: str) -> Approval:

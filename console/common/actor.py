@@ -79,6 +79,16 @@ class Actor:
         return self.is_system or self.platform_role is PlatformRole.FINANCE
 
     @property
+    def is_auditor(self) -> bool:
+        """Reviews everybody's access; no system actor does."""
+        return self.platform_role is PlatformRole.AUDITOR
+
+    @property
+    def owned(self) -> list[int]:
+        """Tenants that the actor is an owner of."""
+        return [pk for pk, role in self.tenants.items() if role is TenantRole.OWNER]
+
+    @property
     def sees_all_work(self) -> bool:
         """Jobs, queues, nodes, devices of every tenant."""
         return self.is_operator or self.platform_role is PlatformRole.AUDITOR

@@ -8,7 +8,7 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from console.common.actor import Actor, PlatformRole
+from console.common.actor import Actor
 from console.common.errors import NotAllowed
 from console.tenants.models import ApiToken, Membership, User
 
@@ -30,7 +30,7 @@ class Line:
 
 
 def may_review(actor: Actor) -> bool:
-    return actor.platform_role is PlatformRole.AUDITOR or bool(_owned(actor))
+    return actor.is_auditor or bool(actor.owned)
 
 
 def accounts_for(actor: Actor, text: str = "", tenant: str = "") -> QuerySet[User]:
@@ -40,8 +40,8 @@ def accounts_for(actor: Actor, text: str = "", tenant: str = "") -> QuerySet[Use
     """
     if not may_review(actor):
         raise NotAllowed("access is reviewed by auditors and by owners of a tenant")
-    sees_all = actor.platform_role is PlatformRole.AUDITOR
-    own = Q() if sees_all else Q(tenant_id__in=_owned(actor))
+    sees_all = actor.is_auditor
+    own = Q() if sees_all else Q(tenant_id__in=actor.owned)
     members = Membership.objects.filter(own).select_related("tenant").prefetch_related("project_roles__project")
     # one without a tenant reaches each tenant of its person
     reaching = Q() if sees_all else own | Q(tenant_id=None)
@@ -71,7 +71,7 @@ def lines_of(actor: Actor, account: Any) -> Iterator[Line]:
 
 
 def _roles_and_tokens(actor: Actor, account: Any) -> Iterator[Line]:
-    if account.platform_role and actor.platform_role is PlatformRole.AUDITOR:
+    if account.platform_role and actor.is_auditor:
         since = account.platform_role_at or account.date_joined
         yield Line(
             account,
@@ -107,7 +107,3 @@ def _roles_and_tokens(actor: Actor, account: Any) -> Iterator[Line]:
             expires_at=token.expires_at,
             last_used_at=token.last_used_at,
         )
-
-
-def _owned(actor: Actor) -> list[int]:
-    return [pk for pk in actor.tenants if actor.owns(pk)]

@@ -224,9 +224,8 @@ def service_account_for(actor: Actor, tenant: Tenant, public_id: str) -> Service
 
 def _managed(actor: Actor, path: str) -> Q:
     """Service accounts of owned tenants, and of projects that the actor is an admin of."""
-    owned = [pk for pk in actor.tenants if actor.owns(pk)]
     projects = [pk for pk, grant in actor.projects.items() if grant.role is ProjectRole.ADMIN]
-    return Q(**{f"{path}tenant_id__in": owned}) | Q(**{f"{path}project_id__in": projects})
+    return Q(**{f"{path}tenant_id__in": actor.owned}) | Q(**{f"{path}project_id__in": projects})
 
 
 def _memberships(user: User) -> Memberships:
