@@ -9,6 +9,7 @@ from billing.api import invoices, ledger, usage
 from console.common.api.permissions import HasActor
 from console.common.api.problems import not_found
 from console.tenants import api as tenants
+from console.tenants import people_api
 from pool.inventory import api as inventory
 from pool.nodes import api as nodes
 from pool.scheduling.api import (
@@ -36,6 +37,14 @@ urlpatterns: list[URLPattern] = [
     path("tokens", tenants.Tokens.as_view()),
     path("tokens/<str:public_id>/revoke", tenants.TokenRevoke.as_view()),
     path("projects", tenants.Projects.as_view()),
+    path("projects/<str:public_id>/limits", people_api.ProjectLimits.as_view()),
+    path("projects/<str:public_id>/archive", people_api.ProjectArchive.as_view()),
+    path("projects/<str:public_id>/reopen", people_api.ProjectReopen.as_view()),
+    path("tenants", people_api.Tenants.as_view()),
+    path("tenants/<str:public_id>/members", people_api.Members.as_view()),
+    path("tenants/<str:public_id>/invitations", people_api.Invitations.as_view()),
+    path("tenants/<str:public_id>/invitations/<str:invitation_id>/revoke", people_api.InvitationRevoke.as_view()),
+    path("tenants/<str:public_id>/projects", people_api.ProjectCreate.as_view()),
     path("jobs", jobs.Jobs.as_view()),
     path("jobs/dry-run", jobs.DryRun.as_view()),
     path(_JOB, jobs.JobPage.as_view()),

@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "console.common",
     "console.tenants",
     "console.audit",
+    "console.approvals",
     "console.embedded",
     "console.demo",
     "console.web",

@@ -29,7 +29,13 @@ class PriceForm(forms.Form):
         help_text=_("In your time zone. Leave empty for now. The past keeps its price."),
     )
     note = forms.CharField(label=_("Note"), required=False, max_length=200)
+    reason = forms.CharField(
+        label=_("Reason for a change back in time"),
+        required=False,
+        max_length=300,
+        help_text=_("Only to change a price that held already: a second finance officer must approve it."),
+    )
 
     def facts(self) -> dict[str, Any]:
         """Arguments of `services.set_price`."""
-        return {name: self.cleaned_data[name] for name in self.fields}
+        return {name: self.cleaned_data[name] for name in self.fields if name != "reason"}

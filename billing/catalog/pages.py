@@ -1,5 +1,6 @@
 """The price list: all may read it, finance sets and cancels."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from billing import config
 from billing.catalog import queries, services
+from billing.catalog.backdating import ask_to_backdate
 from billing.catalog.forms import PriceForm
 from billing.catalog.models import PRODUCTS, Price
 from console.common import clock
@@ -50,7 +52,10 @@ def prices(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         services.check_may_set(actor)
     form = PriceForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid() and _set(actor, form):
+    if request.method == "POST" and form.is_valid() and _is_asked(form) and _ask(actor, form):
+        messages.success(request, _("It is asked for: the price changes once a second finance officer approves."))
+        return redirect("billing:price_list")
+    if request.method == "POST" and form.is_valid() and not _is_asked(form) and _set(actor, form):
         messages.success(request, _("The price is set. What was used before keeps its own."))
         return redirect("billing:price_list")
     now = clock.now()
@@ -90,9 +95,23 @@ def cancel(request: HttpRequest, public_id: str) -> HttpResponse:
     return redirect("billing:price_list")
 
 
+def _is_asked(form: PriceForm) -> bool:
+    """Whether a second person is to allow a price for time that is past."""
+    begin = form.cleaned_data.get("valid_from")
+    return bool(form.cleaned_data.get("reason")) and begin is not None and begin < clock.now()
+
+
+def _ask(actor: Actor, form: PriceForm) -> bool:
+    return _tried(form, lambda: ask_to_backdate(actor, form.facts(), form.cleaned_data["reason"]))
+
+
 def _set(actor: Actor, form: PriceForm) -> bool:
+    return _tried(form, lambda: services.set_price(actor, **form.facts()))
+
+
+def _tried(form: PriceForm, act: Callable[[], object]) -> bool:
     try:
-        services.set_price(actor, **form.facts())
+        act()
     except InvalidInput as refusal:
         for error in refusal.errors:
             form.add_error(error.field if error.field in form.fields else None, error.message)

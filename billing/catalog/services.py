@@ -46,10 +46,12 @@ def set_price(
     note: str = "",
     currency: str = "",
     now: datetime | None = None,
+    approved: bool = False,
 ) -> Price:
     """Adds a version. `per_card_hour` None: no longer sold from then on. `valid_from` None: from now on.
 
-    A version may begin in the past only where nothing was sold since: time that had a price keeps it.
+    A version may begin in the past only where nothing was sold since: time that had a price keeps it. `approved`: a
+    second person allowed another price for it (backdating.py); what is rated keeps its own even then.
     Raises NotAllowed (only finance), InvalidInput, or Conflict where a version begins at that very instant or
     usage after it is rated already.
     """
@@ -63,7 +65,7 @@ def set_price(
         # takes the row, so that no metering batch commits between the checks and the new version
         PriceBook.objects.filter(pk=book.pk).update(fence=F("fence") + 1)
         timeline = queries.load(book).of(model_name, isolation)
-        _check_start(book, model_name, isolation, timeline, begin, now)
+        _check_start(book, model_name, isolation, timeline, begin, now, approved)
         price = Price.objects.create(
             book=book,
             model_name=model_name,
@@ -83,6 +85,25 @@ def set_price(
         )
     log.info("price set", price=price.public_id, model=model_name, isolation=isolation)
     return price
+
+
+def check_backdated(
+    actor: Actor,
+    *,
+    model_name: str,
+    isolation: str,
+    per_card_hour: Decimal | str | None,
+    valid_from: datetime,
+    note: str = "",
+    currency: str = "",
+) -> None:
+    """Raises what set_price would raise for an approved change back in time; changes nothing."""
+    check_may_set(actor)
+    _checked_amount(per_card_hour)
+    _check_product(model_name, isolation, valid_from, note)
+    book = book_of(currency or config.currency())
+    timeline = queries.load(book).of(model_name, isolation)
+    _check_start(book, model_name, isolation, timeline, valid_from, clock.now(), True)
 
 
 def cancel_price(actor: Actor, price: Price, now: datetime | None = None) -> None:
@@ -181,17 +202,27 @@ def _check_product(model_name: str, isolation: str, begin: datetime, note: str) 
 
 
 def _check_start(
-    book: PriceBook, model_name: str, isolation: str, timeline: Timeline, begin: datetime, now: datetime
+    book: PriceBook,
+    model_name: str,
+    isolation: str,
+    timeline: Timeline,
+    begin: datetime,
+    now: datetime,
+    approved: bool,
 ) -> None:
     if begin in timeline.starts:
         raise Conflict("a price of this product begins at that very time; cancel it or choose another time")
     sold = [version for version in timeline.versions if version.price is not None]
-    if begin < now and (timeline.at(begin) or any(begin < v.valid_from <= now for v in sold)):
-        raise _invalid("valid_from", f"the past keeps its price; begin at {now.isoformat()} or later")
+    if not approved and begin < now and (timeline.at(begin) or any(begin < v.valid_from <= now for v in sold)):
+        raise _invalid("valid_from", _keeps(now))
     # the fence is ours: what is rated now is all that can be
     product = Price.objects.filter(book=book, model_name=model_name, isolation=isolation)
     if product.filter(usage_records__ends_at__gt=begin).exists():
         raise Conflict("usage after that time is rated already; choose a later time", code="usage_rated")
+
+
+def _keeps(now: datetime) -> str:
+    return f"the past keeps its price; begin at {now.isoformat()} or later, or ask a second person to allow it"
 
 
 def _facts(price: Price) -> dict[str, str | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import structlog
+from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -18,6 +19,9 @@ class ActorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         user = request.user
+        if isinstance(user, User) and user.kind != User.Kind.PERSON:
+            # whatever way a session came to be: a service account acts by its tokens only
+            user = request.user = AnonymousUser()
         request.actor = queries.actor_for_user(user, request) if isinstance(user, User) else None  # type: ignore[attr-defined]
         if request.actor is not None:  # type: ignore[attr-defined]
             structlog.contextvars.bind_contextvars(actor=request.actor.ident)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""People, tenants, projects, memberships and API tokens."""
+"""People, tenants, projects, roles, invitations, service accounts and API tokens."""
 
 from functools import partial
 
@@ -23,8 +23,15 @@ class User(AbstractUser):
         FINANCE = "finance", _("Finance officer")
         AUDITOR = "auditor", _("Security auditor")
 
+    class Kind(models.TextChoices):
+        PERSON = "person", _("Person")
+        SERVICE = "service", _("Service account")  # acts by tokens only: never signs in
+
     # one column: separate powers, so no account can hold two
     platform_role = models.CharField(max_length=16, choices=Role.choices, blank=True, default="")
+    platform_role_at = models.DateTimeField(null=True, blank=True)
+    platform_role_by = models.CharField(max_length=200, blank=True, default="")
+    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.PERSON)
 
 
 class Tenant(models.Model):
@@ -68,10 +75,20 @@ class Project(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="projects")
     slug = models.SlugField(max_length=64)
     name = models.CharField(max_length=200)
+    # its part of what the tenant may hold at once; null: whatever the tenant has left
+    limit_share_bp = models.BigIntegerField(null=True, blank=True)
+    limit_running_jobs = models.PositiveIntegerField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)  # takes no new work; its past stays
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["tenant", "slug"], name="project_slug_once_per_tenant")]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "slug"], name="project_slug_once_per_tenant"),
+            models.CheckConstraint(
+                condition=models.Q(limit_share_bp__isnull=True) | models.Q(limit_share_bp__gte=0),
+                name="project_limit_share_not_negative",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.slug
@@ -87,13 +104,75 @@ class Membership(models.Model):
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=16, choices=Role.choices)
-    created_at = models.DateTimeField(auto_now_add=True)
+    granted_by = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)  # since when this role is held
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "tenant"], name="membership_once")]
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.role} of {self.tenant_id}"
+
+
+class ProjectMembership(models.Model):
+    """What a member of the tenant may do in one project; ends with the membership."""
+
+    class Role(models.TextChoices):
+        ADMIN = "admin", _("Project admin")
+        MEMBER = "member", _("Project member")
+        VIEWER = "viewer", _("Project viewer")
+
+    membership = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="project_roles")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="roles")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    granted_by = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["membership", "project"], name="project_role_once")]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} {self.role} of project {self.project_id}"
+
+
+class Invitation(models.Model):
+    """To a tenant, by mail. The link is shown once; only its digest is kept."""
+
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "inv"), editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=16, choices=Membership.Role.choices)
+    digest = models.CharField(max_length=64, unique=True)
+    invited_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    invited_by_label = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.email} to {self.tenant_id}"
+
+
+class ServiceAccount(models.Model):
+    """A program's account in one tenant, or in one project of it. Its tokens are its only way in."""
+
+    public_id = models.CharField(max_length=40, unique=True, default=partial(ids.make, "sva"), editable=False)
+    user = models.OneToOneField(User, on_delete=models.PROTECT, related_name="service_account")
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="service_accounts")
+    project = models.ForeignKey(Project, null=True, on_delete=models.PROTECT, related_name="service_accounts")
+    name = models.CharField(max_length=100)
+    created_by = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["tenant", "name"], name="service_account_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ApiToken(models.Model):

@@ -10,7 +10,11 @@ SCOPE_LABELS: dict[str, str | Promise] = {
     "fleet:write": _("cordon and drain nodes (operators)"),
     "billing:read": _("see usage and invoices"),
     "billing:write": _("book payments, pay invoices from the balance (finance)"),
+    "people:read": _("see members, invitations and service accounts"),
+    "people:write": _("invite people, give roles, change projects"),
     "tokens:read": _("list API tokens"),
     "tokens:write": _("create and revoke API tokens"),
 }
 SCOPES: tuple[str, ...] = tuple(SCOPE_LABELS)
+# what a service account's token may be allowed to do: work, never money, people or tokens
+SERVICE_SCOPES: tuple[str, ...] = ("jobs:read", "jobs:write", "fleet:read")

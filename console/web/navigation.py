@@ -8,7 +8,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from console.approvals.queries import may_see
 from console.common.actor import Actor, PlatformRole, TenantRole
+from console.tenants.access import may_review
 
 Text = str | Promise
 
@@ -130,6 +132,9 @@ MENU: tuple[Group, ...] = (
     Group(
         pgettext_lazy("navigation", "Access"),
         (
+            Entry(_("Tenants & people"), "people:list", "users", ("people:",), visible=_sees_work),
+            Entry(_("Approvals"), "approvals:list", "stamp", ("approvals:",), visible=may_see),
+            Entry(_("Access review"), "access_review", "user-check", ("access_review",), visible=may_review),
             Entry(_("API tokens"), "tenants:tokens", "key-round", ("tenants:token",), visible=_is_person),
             Entry(_("Audit log"), "audit:list", "scroll-text", ("audit:",), visible=_reads_audit),
             Entry(_("API reference"), "api-docs", "code-xml", ("api-docs",)),

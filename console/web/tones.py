@@ -50,6 +50,9 @@ TONES: dict[str, Tone] = {
     "issued": Tone(ACCENT, "file-text"),
     "paid": Tone(OK, "circle-check"),
     "ok": Tone(OK, "circle-check"),
+    "executed": Tone(OK, "circle-check"),
+    "refused": Tone(QUIET, "ban"),
+    "withdrawn": Tone(QUIET, "ban"),
     "denied": Tone(BAD, "ban"),
     "error": Tone(BAD, "circle-x"),
 }

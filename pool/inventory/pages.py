@@ -22,6 +22,7 @@ from console.common.exports import Column, export_response
 from console.common.listing import page_of
 from console.common.pairs import pairs
 from pool.inventory import queries
+from pool.inventory.draining import ask_to_drain
 from pool.inventory.filters import NODE_STATES, NodeFilter, node_filter
 from pool.inventory.models import Node
 from pool.inventory.services.labels import KEPT, set_device_labels, set_node_labels
@@ -90,6 +91,15 @@ def node_state(request: HttpRequest, public_id: str) -> HttpResponse:
     text = told.get(changed.state, _("%(name)s is draining: no new work, and what runs may end."))
     messages.success(request, text % {"name": found.name})
     return redirect("inventory:node_detail", public_id)
+
+
+@require_POST
+def site_drain(request: HttpRequest, public_id: str) -> HttpResponse:
+    """POST `reason`: asks a second operator to drain every node of the site."""
+    actor: Actor = request.actor  # type: ignore[attr-defined]
+    ask_to_drain(actor, queries.site_for(actor, public_id), request.POST.get("reason", ""))
+    messages.success(request, _("It is asked for: the site is drained once a second operator approves."))
+    return redirect("inventory:site_list")
 
 
 @require_GET
@@ -171,7 +181,9 @@ def _relabelled(request: HttpRequest, change: Callable[[dict[str, str]], object]
 @require_GET
 def sites(request: HttpRequest) -> HttpResponse:
     actor: Actor = request.actor  # type: ignore[attr-defined]
-    return render(request, "inventory/site_list.html", {"sites": list(queries.sites_for(actor))})
+    return render(
+        request, "inventory/site_list.html", {"sites": list(queries.sites_for(actor)), "drains": actor.is_operator}
+    )
 
 
 @require_GET
@@ -232,4 +244,5 @@ urlpatterns: list[URLPattern] = [
     path("devices/<str:public_id>/mig", device_mig, name="device_mig"),
     path("devices/<str:public_id>/labels", device_labels, name="device_labels"),
     path("sites/", sites, name="site_list"),
+    path("sites/<str:public_id>/drain", site_drain, name="site_drain"),
 ]

@@ -17,7 +17,7 @@ from pool.engine.types import Placed, Refused
 from pool.inventory.models import Device, DeviceModel, Node
 from pool.scheduling import admission, ports
 from pool.scheduling.elastic import is_elastic, least_share_bp, within
-from pool.scheduling.limits import Limit, Usage, active_jobs, first_biting, limits_of, tightest
+from pool.scheduling.limits import Limit, ProjectLimits, Usage, active_jobs, first_biting, limits_of, tightest
 from pool.scheduling.models import Allocation
 from pool.scheduling.places import Place, resolve
 from pool.scheduling.requests import of_spec
@@ -76,7 +76,7 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     early = parsed.start_no_earlier_than is not None and parsed.start_no_earlier_than > now
     place = resolve(actor, parsed)
     never = admission.shared.never(parsed, place)
-    limits = limits_of(place.queue, _usage(place))
+    limits = limits_of(place.queue, _usage(place), _project(place))
     request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
     asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
     biting = first_biting(limits, asked_bp)
@@ -103,10 +103,18 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
 
 def _usage(place: Place) -> Usage:
     live = Allocation.objects.filter(released_at__isnull=True, tenant=place.tenant)
-    by_queue = live.values_list("job__queue_id").annotate(total=Sum("share_bp"))
-    queues = {queue: total or 0 for queue, total in by_queue}
-    queue_jobs, tenant_jobs = active_jobs()
-    return Usage(queues, {place.tenant.pk: sum(queues.values())}, queue_jobs, tenant_jobs)
+    queues: dict[int, int] = {}
+    projects: dict[int, int] = {}
+    for queue, project, total in live.values_list("job__queue_id", "job__project_id").annotate(total=Sum("share_bp")):
+        queues[queue] = queues.get(queue, 0) + (total or 0)
+        projects[project] = projects.get(project, 0) + (total or 0)
+    queue_jobs, tenant_jobs, project_jobs = active_jobs()
+    return Usage(queues, {place.tenant.pk: sum(queues.values())}, queue_jobs, tenant_jobs, projects, project_jobs)
+
+
+def _project(place: Place) -> ProjectLimits:
+    row = place.project
+    return ProjectLimits(row.pk, row.slug, row.limit_share_bp, row.limit_running_jobs)
 
 
 def _parts(outcome: Placed) -> list[tuple[PlacedPart, Device]]:

@@ -1,6 +1,7 @@
-"""Limits of queues and tenants: which one bites first."""
+"""Limits of queues, projects and tenants: which one bites first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pool.scheduling.models import Job, JobState, Queue
 from pool.scheduling.states import JOB_ACTIVE
@@ -14,7 +15,8 @@ class Limit:
     is another tenant's, whose work may not be told to the job's owner.
     """
 
-    scope: str  # queue, tenant; above: a queue above the job's own; lending: quota that another queue never lends
+    # queue, project, tenant; above: a queue above its own; lending: quota that another queue never lends
+    scope: str
     name: str
     kind: str
     limit: int | None
@@ -30,22 +32,55 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is held now: basis points by queue and by tenant, and running jobs likewise."""
+    """What is held now: basis points by queue, tenant and project, and running jobs likewise."""
 
     queue_bp: dict[int, int]
     tenant_bp: dict[int, int]
     queue_jobs: dict[int, int]
     tenant_jobs: dict[int, int]
+    project_bp: dict[int, int] = field(default_factory=dict)
+    project_jobs: dict[int, int] = field(default_factory=dict)
+
+    def count(self, queue: int, tenant: int, project: int, share_bp: int, jobs: int) -> None:
+        """A job more, or, with negative numbers, one less."""
+        for table, key, more in (
+            (self.queue_bp, queue, share_bp),
+            (self.tenant_bp, tenant, share_bp),
+            (self.project_bp, project, share_bp),
+            (self.queue_jobs, queue, jobs),
+            (self.tenant_jobs, tenant, jobs),
+            (self.project_jobs, project, jobs),
+        ):
+            table[key] = table.get(key, 0) + more
 
 
-def limits_of(queue: Queue, usage: Usage) -> list[Limit]:
-    """All limits that a job of this queue meets, the queue's first; `queue.tenant` must be loaded."""
+class ProjectLimits(NamedTuple):
+    """A project's part of what its tenant may hold."""
+
+    pk: int
+    slug: str
+    limit_share_bp: int | None
+    limit_running_jobs: int | None
+
+
+def limits_of(queue: Queue, usage: Usage, project: ProjectLimits | None = None) -> list[Limit]:
+    """All limits that a job of this queue and project meets, the queue's first; `queue.tenant` must be loaded."""
     tenant = queue.tenant
+    of_project = [] if project is None else _of_project(project, usage)
     return [
         Limit("queue", queue.name, "share_bp", queue.limit_share_bp, usage.queue_bp.get(queue.pk, 0)),
         Limit("queue", queue.name, "running_jobs", queue.limit_running_jobs, usage.queue_jobs.get(queue.pk, 0)),
+        *of_project,
         Limit("tenant", tenant.slug, "share_bp", tenant.limit_share_bp, usage.tenant_bp.get(tenant.pk, 0)),
         Limit("tenant", tenant.slug, "running_jobs", tenant.limit_running_jobs, usage.tenant_jobs.get(tenant.pk, 0)),
+    ]
+
+
+def _of_project(project: ProjectLimits, usage: Usage) -> list[Limit]:
+    pk, slug = project.pk, project.slug
+    return [
+        Limit("project", slug, "share_bp", project.limit_share_bp, usage.project_bp.get(pk, 0)),
+        Limit("project", slug, "running_jobs", project.limit_running_jobs, usage.project_jobs.get(pk, 0)),
     ]
 
 
@@ -67,12 +102,15 @@ def tightest(limits: list[Limit], share_bp: int) -> Limit | None:
     return min((limit for limit in limits if limit.limit is not None), key=room, default=None)
 
 
-def active_jobs() -> tuple[dict[int, int], dict[int, int]]:
-    """Jobs that hold something, by queue and by tenant. One query."""
+def active_jobs() -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
+    """Jobs that hold something, by queue, by tenant and by project. One query."""
     by_queue: dict[int, int] = {}
     by_tenant: dict[int, int] = {}
+    by_project: dict[int, int] = {}
     states = [JobState(state) for state in JOB_ACTIVE]
-    for queue, tenant in Job.objects.filter(state__in=states).values_list("queue_id", "tenant_id"):
+    rows = Job.objects.filter(state__in=states).values_list("queue_id", "tenant_id", "project_id")
+    for queue, tenant, project in rows:
         by_queue[queue] = by_queue.get(queue, 0) + 1
         by_tenant[tenant] = by_tenant.get(tenant, 0) + 1
-    return by_queue, by_tenant
+        by_project[project] = by_project.get(project, 0) + 1
+    return by_queue, by_tenant, by_project

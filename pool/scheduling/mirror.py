@@ -37,6 +37,7 @@ class Held:
     tenant_id: int
     job_id: int
     replica_id: int
+    project_id: int
 
 
 class FleetMirror:
@@ -50,6 +51,7 @@ class FleetMirror:
         self.held: dict[int, dict[int, Held]] = {}  # node -> allocation -> Held
         self.queue_bp: Counter[int] = Counter()
         self.tenant_bp: Counter[int] = Counter()
+        self.project_bp: Counter[int] = Counter()
         self.generation = 0
         self.dirty: set[int] = set()
         # node -> job, or minus the key of a window -> what is held for it
@@ -198,7 +200,7 @@ class FleetMirror:
         self.specs = {node: spec for node, (_, spec) in specs.items()}
         self.versions = {node: version for node, (version, _) in specs.items()}
         self.held = held
-        self.queue_bp, self.tenant_bp = Counter(), Counter()
+        self.queue_bp, self.tenant_bp, self.project_bp = Counter(), Counter(), Counter()
         self.holdings = Holdings(self.holdings.weights)
         self.holdings.learn(self.specs.values())
         for rows in held.values():
@@ -241,6 +243,7 @@ class FleetMirror:
         for row in rows:
             self.queue_bp[row.queue_id] += sign * row.hold.share_bp
             self.tenant_bp[row.tenant_id] += sign * row.hold.share_bp
+            self.project_bp[row.project_id] += sign * row.hold.share_bp
             self.holdings.count(row.queue_id, row.job_id, row.hold, sign)
 
 
@@ -248,16 +251,16 @@ def live_allocations(node_ids: Iterable[int] | None) -> dict[int, dict[int, Held
     """Node -> allocation -> Held, of all nodes or of these. One query."""
     where, values = ("1 = 1", []) if node_ids is None else sql.among("a.node_id", list(node_ids))
     found: dict[int, dict[int, Held]] = {}
-    for pk, node, queue, tenant, job, replica, public_id, group, device, *rest in sql.fetch(
+    for pk, node, queue, tenant, job, replica, project, public_id, group, device, *rest in sql.fetch(
         _LIVE.format(where=where), *values
     ):
         hold = _hold(device, node, public_id, group, rest)
-        found.setdefault(node, {})[pk] = Held(hold, queue, tenant, job, replica)
+        found.setdefault(node, {})[pk] = Held(hold, queue, tenant, job, replica, project)
     return found
 
 
 _LIVE = (
-    "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, a.job_id, a.replica_id, t.public_id, t.trust_group,"
+    "SELECT a.id, a.node_id, j.queue_id, a.tenant_id, a.job_id, a.replica_id, j.project_id, t.public_id, t.trust_group,"
     " a.device_id, a.share_bp, a.memory_mib, a.isolation, a.mig_profile, a.mig_start, a.mig_size,"
     " a.cpu_milli, a.host_memory_mib, j.labels, j.wishes"
     " FROM scheduling_allocation a JOIN scheduling_job j ON j.id = a.job_id"

@@ -43,6 +43,10 @@ def resolve(actor: Actor, spec: JobSpec) -> Place:
         keys = bulk.ahead({Job: 1})
     tenant = _allowed(actor, tenants.rows())
     project = _one(projects.rows(), "slug", spec.project, "project")
+    if project.archived_at is not None:
+        raise InvalidInput([FieldError("project", _("is archived: it takes no new work"))])
+    if not actor.may_work_in(tenant.pk, project.pk):
+        raise NotAllowed(_("your role in this project may look at jobs but not submit them"))
     queue = _one(queues.rows(), "name", spec.queue, "queue")
     return Place(tenant, project, queue, queues.rows()[0][1].version, keys)
 
@@ -61,7 +65,7 @@ def _only_tenant(actor: Actor) -> str:
 
 def _allowed(actor: Actor, rows: list[tuple[Any, ...]]) -> Tenant:
     tenant: Tenant | None = rows[0][0] if rows else None
-    if tenant is not None and (actor.is_operator or actor.may_work_in(tenant.pk)):
+    if tenant is not None and actor.may_work_in(tenant.pk):
         return tenant
     if tenant is not None and tenants_for(actor).filter(pk=tenant.pk).exists():
         raise NotAllowed(_("your role in this tenant may look at jobs but not submit them"))

@@ -298,29 +298,24 @@ class Scheduler:
         return Choice(item, outcome, self.journal.mark(), took, told, digest_of(outcome))
 
     def _usage(self) -> Usage:
-        queues, tenants = active_jobs() if self._counts_jobs() else ({}, {})
-        return Usage(dict(self.mirror.queue_bp), dict(self.mirror.tenant_bp), queues, tenants)
+        queues, tenants, projects = active_jobs() if self._counts_jobs() else ({}, {}, {})
+        mirror = self.mirror
+        held = dict(mirror.queue_bp), dict(mirror.tenant_bp)
+        return Usage(*held, queues, tenants, dict(mirror.project_bp), projects)
 
     def _counts_jobs(self) -> bool:
         """Whether any limit asks for the number of running jobs: counting them costs a query."""
         return any(
             queue.limit_running_jobs is not None or queue.tenant.limit_running_jobs is not None
             for queue in self.waiting.queues.values()
-        )
+        ) or any(project.limit_running_jobs is not None for project in self.waiting.projects.values())
 
     def _limits(self, item: Waiting, usage: Usage) -> list[Limit]:
-        return limits_of(self.waiting.queues[item.queue_id], usage)
+        return limits_of(self.waiting.queues[item.queue_id], usage, self.waiting.projects.get(item.project_id))
 
     def _count(self, item: Waiting, holds: tuple[Hold, ...], usage: Usage, sign: int = 1) -> None:
         share = sign * sum(hold.share_bp for hold in holds)
-        queue, tenant = item.queue_id, item.tenant_id
-        for table, key, more in (
-            (usage.queue_bp, queue, share),
-            (usage.tenant_bp, tenant, share),
-            (usage.queue_jobs, queue, sign),
-            (usage.tenant_jobs, tenant, sign),
-        ):
-            table[key] = table.get(key, 0) + more
+        usage.count(item.queue_id, item.tenant_id, item.project_id, share, sign)
         self.budgets.count(item, holds, self.clock(), sign)
 
     def _commit(self, batch: list[tuple[Choice, tuple[Hold, ...]]], at_once: bool = False) -> None:
@@ -386,7 +381,7 @@ class Scheduler:
         for row in done.allocations:
             job = jobs[row.job_id]
             by_node.setdefault(row.node_id, {})[row.pk] = Held(
-                hold_of(row, job.request), job.queue_id, job.tenant_id, job.pk, row.replica.pk
+                hold_of(row, job.request), job.queue_id, job.tenant_id, job.pk, row.replica.pk, job.project_id
             )
         for node, held in by_node.items():
             self.mirror.committed(node, held, done.versions[node])

@@ -12,9 +12,11 @@ from console.common import sql
 from console.common.bulk import read_datetime, read_duration
 from console.common.clock import Clock
 from console.common.clock import now as wall_clock
+from console.tenants.models import Tenant
 from pool.engine.types import JobRequest, RoleRequest
 from pool.scheduling import requests
 from pool.scheduling.elastic import is_elastic, least_share_bp
+from pool.scheduling.limits import ProjectLimits
 from pool.scheduling.models import Job, JobState, Queue
 
 ClassKey = tuple[object, ...]
@@ -84,6 +86,7 @@ class WaitingList:
         self.clock = clock
         self.jobs: dict[int, Waiting] = {}
         self.queues: dict[int, Queue] = {}
+        self.projects: dict[int, ProjectLimits] = {}  # those that have any
         self._sorted: list[Waiting] | None = None
 
     def __iter__(self) -> Iterator[Waiting]:
@@ -124,13 +127,26 @@ class WaitingList:
         self.load_queues()
 
     def load_queues(self) -> None:
-        """Limits and states of queues and their tenants; at most a second old."""
-        self.queues = {queue.pk: queue for queue in Queue.objects.select_related("tenant")}
+        """Limits and states of queues, projects and tenants; at most a second old."""
+        self.queues = {queue.pk: _of_tenant(queue) for queue in Queue.objects.select_related("tenant")}
+        self.projects = {row[0]: ProjectLimits(*row) for row in sql.fetch(_LIMITED)}
 
     def drop(self, pk: int) -> None:
         if self.jobs.pop(pk, None) is not None:
             self._sorted = None
 
+
+def _of_tenant(queue: Queue) -> Queue:
+    """The queues of a tenant that is suspended or closed start nothing, like held ones."""
+    if queue.tenant.state != Tenant.State.ACTIVE:
+        queue.state = Queue.State.HELD
+    return queue
+
+
+_LIMITED = (
+    "SELECT id, slug, limit_share_bp, limit_running_jobs FROM tenants_project"
+    " WHERE limit_share_bp IS NOT NULL OR limit_running_jobs IS NOT NULL"
+)
 
 # one statement, not the ORM: compiling the two queries took longer than running them
 _SELECT = """

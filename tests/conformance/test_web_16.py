@@ -1,6 +1,7 @@
 """Web 16: a list asks as many queries for 2 rows as for 20. The counts are in query_counts.json, so a change shows."""
 
 import json
+import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from console.audit.services import record
 from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
+from console.tenants.closing import ask_to_close
+from console.tenants.models import Project
 from pool.scheduling.models import Decision, JobEvent
 from tests import factories
 from tests.billing import build
@@ -54,7 +57,20 @@ class Rows:
         Decision.objects.create(job=self.job, at=clock.now(), placed=True, **facts)
         JobEvent.objects.create(job=self.job, at=clock.now(), kind="started")
         tenants.create_token(self.actors.operator, name=f"t-{self.number}", scopes=["jobs:read"])
+        self._people(project)
         record(self.actors.member_a, "job.submit", ("job", f"x-{self.number}"), tenant_id=self.actors.a.pk)
+
+    def _people(self, project: Project) -> None:
+        """A tenant, a member with a role in a project, an invitation, a service account with a token, an approval."""
+        a, owner = self.actors.a, self.actors.owner_a
+        other = factories.make_tenant(f"t-{self.number}")
+        user = factories.make_member(a, "member", f"m-{self.number}@aurora.test")
+        tenants.set_project_role(owner, self.job.project, user, "viewer")
+        tenants.set_project_role(owner, project, user, "admin")
+        tenants.invite(owner, a, f"i-{self.number}@aurora.test", "member")
+        account = tenants.create_service_account(owner, a, name=f"s-{self.number}", role="member", project=project)
+        tenants.create_service_token(owner, account, name="t", scopes=["jobs:read"])
+        ask_to_close(self.actors.operator, other, "test")
 
     def lists(self) -> list[str]:
         job = f"api/v1/jobs/{self.job.public_id}"
@@ -71,6 +87,10 @@ class Rows:
             "billing/prices/",
             "settings/tokens/",
             "audit/",
+            "tenants/",
+            *[f"tenants/{self.actors.a.public_id}/{name}" for name in ("", "people/", "services/")],
+            f"tenants/{self.actors.a.public_id}/projects/{self.job.project.public_id}/",
+            "approvals/?show=all",
         ]
 
 
@@ -100,6 +120,7 @@ def test_as_many_for_two_as_for_twenty(operator: Client, actors: Actors) -> None
         rows.add()
     many = {path: count(operator, path) for path in rows.lists()}
     assert many == few
-    named = {path.replace(rows.job.public_id, "<id>"): number for path, number in many.items()}
+    ids = re.compile(r"\b(job|ten|prj)_\w+")
+    named = {ids.sub("<id>", path): number for path, number in many.items()}
     if connection.vendor == "sqlite":
         assert named == json.loads(COUNTS.read_text()), f"update {COUNTS.relative_to(settings.BASE_DIR)}: {named}"

@@ -7,6 +7,8 @@ that who may gets the answer of a success.
 from typing import Any, Final
 
 from tests.security.rules import (
+    APPROVALS,
+    APPROVE,
     AUDIT,
     AUDIT_ENTRY,
     CUT,
@@ -21,14 +23,19 @@ from tests.security.rules import (
     MONEY_OF_TENANT,
     OPEN,
     OWN,
+    PEOPLE_CHANGE,
     PRICE_CHANGE,
     QUEUE_CHANGE,
     QUEUE_CREATE,
     QUEUE_MAKER,
     RESERVE,
+    REVIEW,
+    SERVICES,
     SHARING_CHANGE,
     SUBMIT,
     SUBMITTER,
+    TENANT_CHANGE,
+    TENANT_CREATE,
     TOKEN_REVOKE,
     WORK,
     WORK_CHANGE,
@@ -63,6 +70,10 @@ _RULES = (
 _LABELLED = ("nodes", "devices")
 _LABELS: dict[str, Any] = {"labels": {"walk": "yes"}}
 _LABEL_LINES = {"labels": "walk=yes"}
+_NEW_TENANT = {"slug": "walk", "name": "Walk", "currency": "CNY", "time_zone": "UTC"}
+_SUSPEND = {"action": "suspend", "running": "keep", "reason": "walk"}
+_INVITE = {"email": "walk@example.test", "role": "member", "days": "7"}
+_LIMITS = {"limit_share_bp": 10_000, "limit_running_jobs": None}
 _CORDON = {"state": "cordoned", "reason": "walk"}
 
 
@@ -217,7 +228,44 @@ ROWS: Final[list[Row]] = [
     Row(MONEY_CHANGE, "POST", "api/v1/ledger/postings/<str:posting_id>/reverse", 201),
     Row(PRICE_CHANGE, "POST", "billing/prices/", 302, _PRICE),
     Row(PRICE_CHANGE, "POST", "billing/prices/<str:public_id>/cancel", 302),
-    # people and audit
+    # tenants, people and access
+    *_gets(OWN, "tenants/"),
+    Row(TENANT_CREATE, "GET", "tenants/new/"),
+    Row(TENANT_CREATE, "POST", "tenants/new/", 302, _NEW_TENANT),
+    *_gets(WORK, "tenants/<str:public_id>/", "tenants/<str:public_id>/people/"),
+    *_gets(WORK, "tenants/<str:public_id>/projects/<str:project_id>/"),
+    Row(TENANT_CHANGE, "POST", "tenants/<str:public_id>/state", 302, _SUSPEND),
+    Row(TENANT_CHANGE, "POST", "tenants/<str:public_id>/quota", 200, {"cards": "4"}),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/people/invite", 200, _INVITE),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/people/<str:user_id>/role", 302, {"role": "billing"}),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/invitations/<str:invitation_id>/revoke", 302),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/projects/new", 302, {"slug": "walk", "name": "Walk"}),
+    Row(
+        PEOPLE_CHANGE,
+        "POST",
+        "tenants/<str:public_id>/projects/<str:project_id>/change",
+        302,
+        {"action": "rename", "name": "Walk"},
+    ),
+    *_gets(SERVICES, "tenants/<str:public_id>/services/"),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/services/", 302, {"name": "walk", "role": "member"}),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/services/token", 422, {"name": "walk"}),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/services/<str:account_id>/close", 302),
+    Row(PEOPLE_CHANGE, "POST", "tenants/<str:public_id>/services/tokens/<str:token_id>/revoke", 302),
+    *_gets(OPEN, "invitation/<str:token>/", yes=404),  # a link that was never given out
+    Row(OPEN, "POST", "invitation/<str:token>/", 404),
+    *_gets(OWN, "api/v1/tenants"),
+    *_gets(WORK, "api/v1/tenants/<str:public_id>/members", "api/v1/tenants/<str:public_id>/invitations"),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/invitations", 201, {**_INVITE, "days": 7}),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/invitations/<str:invitation_id>/revoke"),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/tenants/<str:public_id>/projects", 201, {"slug": "walk", "name": "Walk"}),
+    Row(PEOPLE_CHANGE, "POST", "api/v1/projects/<str:public_id>/limits", body=_LIMITS),
+    *(Row(PEOPLE_CHANGE, "POST", f"api/v1/projects/<str:public_id>/{act}") for act in ("archive", "reopen")),
+    *_gets(REVIEW, "access/"),
+    *_gets(APPROVALS, "approvals/"),
+    Row(APPROVE, "POST", "approvals/<str:public_id>/<str:verb>", 302),
+    Row(HARDWARE_CHANGE, "POST", "sites/<str:public_id>/drain", 302, {"reason": "walk"}),
+    # tokens and audit
     Row(TOKEN_REVOKE, "POST", "settings/tokens/<str:public_id>/revoke", 302),
     Row(TOKEN_REVOKE, "POST", "api/v1/tokens/<str:public_id>/revoke"),
     *_gets(AUDIT, "audit/"),

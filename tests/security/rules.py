@@ -109,6 +109,35 @@ TOKEN_REVOKE = Rule(
     frozenset({"owner", "operator"}),
     SIGNED_IN - {"owner", "operator"},
 )
+PEOPLE_CHANGE = Rule(
+    "People, projects and service accounts of a tenant are changed by its owners, and by operators, who set it up.",
+    frozenset({"owner", "operator"}),
+    WORK.hidden,
+)
+SERVICES = Rule(
+    "Service accounts are seen by who manages them: owners of the tenant, operators; and by auditors.",
+    PEOPLE_CHANGE.may | {"auditor"},
+    WORK.hidden,
+)
+TENANT_CHANGE = Rule(
+    "A tenant is suspended, resumed, closed and given its quota by operators only.",
+    frozenset({"operator"}),
+    WORK.hidden,
+)
+TENANT_CREATE = Rule("Tenants are made by operators only.", frozenset({"operator"}))
+REVIEW = Rule(
+    "Access is reviewed by auditors, of all, and by owners, of their own tenants: an operator does not review himself.",
+    frozenset({"stranger", "owner", "auditor"}),
+)
+APPROVALS = Rule(
+    "What waits for a second person is seen by who may approve such things, and by auditors.",
+    frozenset({"operator", "finance", "auditor"}),
+)
+APPROVE = Rule(
+    "What an operator asked for is decided on by another operator. To other powers it is not there; auditors may look.",
+    frozenset({"operator"}),
+    SIGNED_IN - {"operator", "auditor"},
+)
 AUDIT = Rule(
     "The audit log is read by tenant owners (their part), operators and auditors.",
     frozenset({"stranger", "owner"}) | _WATCHERS,

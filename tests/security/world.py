@@ -7,11 +7,13 @@ from billing.catalog.services import set_price
 from billing.invoices import services as invoicing
 from billing.ledger.services import move
 from billing.metering import services as metering
+from console.approvals.services import request_approval
 from console.audit.models import AuditEntry
 from console.audit.services import record
 from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
+from console.tenants.queries import actor_for_user
 from pool.nodes.models import LogChunk
 from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent, Reservation
 from tests import factories
@@ -80,7 +82,26 @@ def make_world(actors: Actors) -> World:
     posting = move(_SYSTEM, actors.a, "payment", "1", f"{NAME}-bank")
     entry_of = posting.entries.select_related("account").first()
     assert entry_of is not None
+    invitation, _ = tenants.invite(actors.owner_a, actors.a, f"{NAME}@example.test", "viewer")
+    service = tenants.create_service_account(actors.owner_a, actors.a, name=f"{NAME}-service", role="member")
+    service_token, _ = tenants.create_service_token(
+        actors.owner_a, service, name=f"{NAME}-service-token", scopes=["jobs:read"]
+    )
+    second = factories.make_user("second-operator@example.test", "operator")
+    approval = request_approval(
+        actor_for_user(second), "tenant.close", ("tenant", actors.a.public_id), f"{NAME}-tenant", {}, f"{NAME} reason"
+    )
     ids = {
+        ("tenants", "public_id"): actors.a.public_id,
+        ("tenants", "project_id"): project.public_id,
+        ("tenants", "user_id"): actors.users["viewer_a"].public_id,
+        ("tenants", "invitation_id"): invitation.public_id,
+        ("tenants", "account_id"): service.public_id,
+        ("tenants", "token_id"): service_token.public_id,
+        ("approvals", "public_id"): approval.public_id,
+        ("approvals", "verb"): "refuse",
+        ("sites", "public_id"): card.node.site.public_id,
+        ("invitation", "token"): "no-such-link",
         ("ledger", "posting_id"): posting.public_id,
         ("ledger", "account_id"): entry_of.account.public_id,
         ("defrag", "public_id"): plan.public_id,
@@ -111,6 +132,7 @@ def make_world(actors: Actors) -> World:
     }
     canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
         "cancel",
+        "refuse",
         "reject",
         "stdout",
         "0",

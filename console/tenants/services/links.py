@@ -8,7 +8,7 @@ from django.db import transaction
 from console.audit.services import record
 from console.common import clock
 from console.common.actor import Actor, system
-from console.common.errors import FieldError, InvalidInput, NotFound
+from console.common.errors import FieldError, InvalidInput, NotAllowed, NotFound
 from console.tenants.models import SignInLink, User
 from console.tenants.secrets import digest
 
@@ -20,6 +20,8 @@ def create_sign_in_link(user: User, minutes: int = 15, actor: Actor | None = Non
     """The path of a link that signs `user` in once, within `minutes` (at most a day). 256 random bits."""
     if not 1 <= minutes <= _MAX_MINUTES:
         raise InvalidInput([FieldError("minutes", f"must be from 1 to {_MAX_MINUTES}")])
+    if user.kind != User.Kind.PERSON:
+        raise NotAllowed("a service account does not sign in: make a token for it")
     token = secrets.token_urlsafe(32)
     expires = clock.now() + timedelta(minutes=minutes)
     SignInLink.objects.create(user=user, digest=digest(token), expires_at=expires)

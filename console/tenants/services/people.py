@@ -1,19 +1,21 @@
-"""Accounts, tenants, projects and memberships."""
+"""Accounts of people, and what they choose for themselves."""
 
-from typing import Any
 from zoneinfo import available_timezones
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email, validate_slug
 from django.db import transaction
 
 from console.audit.services import record
-from console.common import ids
+from console.common import clock, ids
 from console.common.actor import Actor, PlatformRole, TenantRole
-from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
-from console.tenants.models import Membership, Project, Tenant, User
+from console.common.errors import Conflict, NotAllowed
+from console.tenants.models import Membership, User
+from console.tenants.services.checks import check_email, invalid
 
+# separate powers: who watches or bills does no tenant's work
+WATCHERS = frozenset({PlatformRole.FINANCE, PlatformRole.AUDITOR})
+WORKING_ROLES = (TenantRole.OWNER, TenantRole.MEMBER)
 _THEMES = ("", "system", "light", "dark")
 _LANGUAGES = ("", "en", "zh-hans")
 
@@ -29,68 +31,18 @@ def create_user(actor: Actor, email: str, *, password: str = "", platform_role: 
     if platform_role and not actor.is_system:
         raise NotAllowed("platform roles are given by a command on the server only")
     if platform_role and platform_role not in set(PlatformRole):
-        raise _invalid("platform_role", f"must be one of {', '.join(PlatformRole)}, or empty")
-    email = email.strip().lower()
-    _check(validate_email, email, "email", "must be an e-mail address such as ada@example.com")
+        raise invalid("platform_role", f"must be one of {', '.join(PlatformRole)}, or empty")
+    email = check_email(email)
     if User.objects.filter(email=email).exists():
         raise Conflict(f"an account for {email} exists already", code="email_taken")
     user = User(public_id=ids.make("usr"), email=email, platform_role=platform_role)
     user.username = user.public_id
-    _set_password(user, password)
+    if platform_role:
+        user.platform_role_at, user.platform_role_by = clock.now(), actor.label
+    set_password(user, password)
     user.save()
     record(actor, "user.create", user, after={"email": email, "platform_role": platform_role})
     return user
-
-
-@transaction.atomic
-def create_tenant(actor: Actor, slug: str, name: str, **facts: Any) -> Tenant:
-    """`facts`: currency (ISO 4217), time_zone (IANA), trust_group, limit_share_bp, limit_running_jobs."""
-    if not actor.is_operator:
-        raise NotAllowed("only an operator creates tenants")
-    _check_slug(slug)
-    _check_name(name)
-    _check_tenant(facts)
-    if Tenant.objects.filter(slug=slug).exists():
-        raise Conflict(f"a tenant {slug} exists already", code="slug_taken")
-    tenant = Tenant.objects.create(slug=slug, name=name.strip(), **facts)
-    record(actor, "tenant.create", tenant, tenant_id=tenant.pk, after={"slug": slug, "name": name.strip(), **facts})
-    return tenant
-
-
-@transaction.atomic
-def create_project(actor: Actor, tenant: Tenant, slug: str, name: str) -> Project:
-    _require_owner(actor, tenant)
-    _check_slug(slug)
-    _check_name(name)
-    if Project.objects.filter(tenant=tenant, slug=slug).exists():
-        raise Conflict(f"project {slug} exists already in {tenant.slug}", code="slug_taken")
-    project = Project.objects.create(tenant=tenant, slug=slug, name=name.strip())
-    record(actor, "project.create", project, tenant_id=tenant.pk, after={"slug": slug, "name": name.strip()})
-    return project
-
-
-@transaction.atomic
-def add_member(actor: Actor, tenant: Tenant, user: User, role: str) -> Membership:
-    """Adds a person, or changes their role. Nobody changes their own."""
-    _require_owner(actor, tenant)
-    if role not in set(TenantRole):
-        raise _invalid("role", f"must be one of {', '.join(TenantRole)}")
-    if actor.user_id == user.pk:
-        raise NotAllowed("you may not give yourself a role; ask another owner or an operator")
-    found = Membership.objects.filter(tenant=tenant, user=user).first()
-    before = {"role": found.role} if found else None
-    if found and found.role == role:
-        return found
-    member, _ = Membership.objects.update_or_create(tenant=tenant, user=user, defaults={"role": role})
-    record(
-        actor,
-        "member.change" if before else "member.add",
-        user,
-        tenant_id=tenant.pk,
-        before=before,
-        after={"role": role},
-    )
-    return member
 
 
 @transaction.atomic
@@ -102,7 +54,7 @@ def update_profile(actor: Actor, user: User, *, language: str, theme: str, time_
     _check_choice("language", language, _LANGUAGES)
     _check_choice("theme", theme, _THEMES)
     if time_zone and time_zone not in available_timezones():
-        raise _invalid("time_zone", "must be an IANA name such as Asia/Shanghai")
+        raise invalid("time_zone", "must be an IANA name such as Asia/Shanghai")
     before = {key: getattr(user, key) for key in after}
     changed = {key for key in after if before[key] != after[key]}
     if not changed:
@@ -120,59 +72,39 @@ def update_profile(actor: Actor, user: User, *, language: str, theme: str, time_
     return user
 
 
-def _require_owner(actor: Actor, tenant: Tenant) -> None:
-    if not actor.is_operator and actor.tenants.get(tenant.pk) != TenantRole.OWNER:
-        raise NotAllowed("only an owner of the tenant or an operator may do this")
+@transaction.atomic
+def set_platform_role(actor: Actor, user: User, role: str) -> User:
+    """Gives or, by "", takes a platform role. Only a command on the server does: whoever may act through the console
+    administers none of these powers, and so can neither have nor hand out more of them."""
+    if not actor.is_system:
+        raise NotAllowed("platform roles are given and taken by a command on the server only")
+    if role and role not in set(PlatformRole):
+        raise invalid("platform_role", f"must be one of {', '.join(PlatformRole)}, or empty")
+    if user.kind != User.Kind.PERSON:
+        raise invalid("platform_role", "is for people: a service account has none")
+    if role in WATCHERS and Membership.objects.filter(user=user, role__in=WORKING_ROLES).exists():
+        raise Conflict("finance officers and auditors do no tenant's work; end their tenant roles first")
+    before = user.platform_role
+    if before == role:
+        return user
+    user.platform_role, user.platform_role_by = role, actor.label if role else ""
+    user.platform_role_at = clock.now() if role else None
+    user.save(update_fields=["platform_role", "platform_role_at", "platform_role_by"])
+    record(actor, "user.platform_role", user, before={"platform_role": before}, after={"platform_role": role})
+    return user
 
 
-def _set_password(user: User, password: str) -> None:
+def set_password(user: User, password: str) -> None:
     if not password:
         user.set_unusable_password()
         return
     try:
         validate_password(password, user)
     except ValidationError as error:
-        raise _invalid("password", " ".join(error.messages)) from None
+        raise invalid("password", " ".join(error.messages)) from None
     user.set_password(password)
-
-
-def _check_slug(slug: str) -> None:
-    _check(validate_slug, slug, "slug", "must be letters, digits, - and _ only, such as research-1")
-    if len(slug) > 64:
-        raise _invalid("slug", "must be at most 64 characters")
-
-
-def _check_name(name: str) -> None:
-    if not name.strip() or len(name) > 200 or "\0" in name:
-        raise _invalid("name", "must be 1 to 200 characters")
-
-
-def _check_tenant(facts: dict[str, Any]) -> None:
-    allowed = {"currency", "time_zone", "trust_group", "limit_share_bp", "limit_running_jobs"}
-    unknown = sorted(set(facts) - allowed)
-    if unknown:
-        raise InvalidInput([FieldError(name, "is not a field of a tenant") for name in unknown])
-    currency = facts.get("currency", "CNY")
-    if not (len(currency) == 3 and currency.isascii() and currency.isupper()):
-        raise _invalid("currency", "must be an ISO 4217 code such as CNY")
-    if facts.get("time_zone", "UTC") not in available_timezones():
-        raise _invalid("time_zone", "must be an IANA name such as Asia/Shanghai")
-    for name in ("limit_share_bp", "limit_running_jobs"):
-        if facts.get(name) is not None and facts[name] < 0:
-            raise _invalid(name, "must be 0 or more, or empty for no limit")
 
 
 def _check_choice(field: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise _invalid(field, f"must be one of {', '.join(filter(None, choices))}, or empty")
-
-
-def _check(validator: Any, value: str, field: str, message: str) -> None:
-    try:
-        validator(value)
-    except ValidationError:
-        raise _invalid(field, message) from None
-
-
-def _invalid(field: str, message: str) -> InvalidInput:
-    return InvalidInput([FieldError(field, message)])
+        raise invalid(field, f"must be one of {', '.join(filter(None, choices))}, or empty")

@@ -11,7 +11,7 @@ from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants import secrets
-from console.tenants.models import ApiToken, Tenant, User
+from console.tenants.models import ApiToken, ServiceAccount, Tenant, User
 from console.tenants.scopes import SCOPES
 
 MAX_DAYS = 366
@@ -27,12 +27,19 @@ def create_token(
     A token never grants more than the actor has: a token makes only narrower tokens, within its own tenant.
     `days`: 1 to 366 until it expires.
     """
-    user = User.objects.filter(pk=actor.user_id or 0).first()
+    user = User.objects.filter(pk=actor.user_id or 0, kind=User.Kind.PERSON).first()
     if user is None:
         raise NotAllowed("only a person has API tokens")
+    return issue_token(actor, user, name=name, scopes=scopes, tenant_id=_tenant_id(actor, tenant), days=days)
+
+
+@transaction.atomic
+def issue_token(
+    actor: Actor, user: User, *, name: str, scopes: Iterable[str], tenant_id: int | None, days: int
+) -> tuple[ApiToken, str]:
+    """For whom the caller has checked that `actor` may make one: a person's own, or a service account's."""
     name, scopes = name.strip(), sorted(set(scopes))
     _check(actor, name, scopes, days)
-    tenant_id = _tenant_id(actor, tenant)
     if ApiToken.objects.filter(user=user, revoked_at__isnull=True).count() >= _MAX_TOKENS:
         raise Conflict(f"you have {_MAX_TOKENS} tokens already; revoke one first", code="too_many_tokens")
     secret = secrets.new_token()
@@ -54,8 +61,8 @@ def create_token(
 @transaction.atomic
 def revoke_token(actor: Actor, token: ApiToken) -> ApiToken:
     """At once and for good; revoking again changes nothing."""
-    if actor.user_id != token.user_id and not actor.is_operator:
-        raise NotAllowed("a token is revoked by its person or an operator")
+    if actor.user_id != token.user_id and not actor.is_operator and not _manages(actor, token):
+        raise NotAllowed("a token is revoked by its person or an operator; a service account's by who manages it")
     now = clock.now()
     if ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True).update(revoked_at=now):
         record(actor, "token.revoke", token, tenant_id=token.tenant_id, after={"prefix": token.prefix})
@@ -67,6 +74,15 @@ def touch_token(token: ApiToken, now: datetime, not_since: datetime) -> None:
     """Notes the use, unless it was noted after `not_since`. No audit entry: it is not a change by anyone."""
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=not_since)
     ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+
+
+def _manages(actor: Actor, token: ApiToken) -> bool:
+    account = ServiceAccount.objects.filter(user_id=token.user_id).first()
+    if account is None:
+        return False
+    if account.project_id is not None and actor.may_manage_project(account.tenant_id, account.project_id):
+        return True
+    return actor.may_manage(account.tenant_id)
 
 
 def _check(actor: Actor, name: str, scopes: list[str], days: int) -> None:

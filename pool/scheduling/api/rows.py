@@ -146,7 +146,7 @@ class JobDetail(JobRow):
     @extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
     def get_environment(self, job: Job) -> dict[str, str]:
         actor: Actor = self.context["actor"]
-        if actor.may_work_in(job.tenant_id):
+        if actor.may_work_in(job.tenant_id, job.project_id):
             return dict(job.environment)
         return dict.fromkeys(job.environment, _HIDDEN)
 

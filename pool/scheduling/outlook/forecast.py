@@ -99,14 +99,17 @@ class Forecast:
         return {job: Estimate(*range_of(starts), told) for job, starts in self._found.starts.items() if starts}
 
     def _ends(self, rows: list[Held], known: "_Facts | None") -> Ends:
-        queue, tenant, holds = rows[0].queue_id, rows[0].tenant_id, tuple(row.hold for row in rows)
+        queue, tenant, project = rows[0].queue_id, rows[0].tenant_id, rows[0].project_id
+        holds = tuple(row.hold for row in rows)
         share = sum(hold.share_bp for hold in holds)
         counted = tuple(
             Counted(name, amount)
             for name, amount in (
                 (("queue", queue, "share_bp"), share),
                 (("tenant", tenant, "share_bp"), share),
+                (("project", project, "share_bp"), share),
                 (("queue", queue, "running_jobs"), 1),
+                (("project", project, "running_jobs"), 1),
                 (("tenant", tenant, "running_jobs"), 1),
             )
         )
@@ -122,7 +125,8 @@ class Forecast:
         lasts = self._lasting(item.queue_id, item.tenant_id, item.total_share_bp, 0.0)
         if known is not None and known.most is not None:
             lasts = np.minimum(lasts, known.most.total_seconds())
-        limits = limits_of(self._waiting.queues[item.queue_id], self._usage)
+        project = self._waiting.projects.get(item.project_id)
+        limits = limits_of(self._waiting.queues[item.queue_id], self._usage, project)
         counted = tuple(_counted(limit, item) for limit in limits)
         return Starts(item.pk, item.request, lasts, item.class_key(True), counted)
 
@@ -140,6 +144,8 @@ class Forecast:
         return {
             **{("queue", key, "share_bp"): used for key, used in usage.queue_bp.items()},
             **{("tenant", key, "share_bp"): used for key, used in usage.tenant_bp.items()},
+            **{("project", key, "share_bp"): used for key, used in usage.project_bp.items()},
+            **{("project", key, "running_jobs"): used for key, used in usage.project_jobs.items()},
             **{("queue", key, "running_jobs"): used for key, used in usage.queue_jobs.items()},
             **{("tenant", key, "running_jobs"): used for key, used in usage.tenant_jobs.items()},
         }
@@ -154,7 +160,7 @@ def range_of(starts: Sequence[float]) -> tuple[float | None, float | None, float
 
 
 def _counted(limit: Limit, item: Waiting) -> Counted:
-    owner = item.queue_id if limit.scope == "queue" else item.tenant_id
+    owner = {"queue": item.queue_id, "project": item.project_id}.get(limit.scope, item.tenant_id)
     return Counted((limit.scope, owner, limit.kind), wanted_of(limit, item.total_share_bp), limit.limit)
 
 

@@ -124,7 +124,8 @@ class Keeper:
         queue = self.waiting.queues[item.queue_id]
         if item.pk in self.rooms.pledges:
             return "room_made"
-        if first_biting(limits_of(queue, usage), item.total_share_bp) is not None:
+        limits = limits_of(queue, usage, self.waiting.projects.get(item.project_id))
+        if first_biting(limits, item.total_share_bp) is not None:
             return "limit"
         return "capacity" if item.refused_at >= 0 else ""
 

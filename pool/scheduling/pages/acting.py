@@ -25,7 +25,7 @@ _DONE: dict[str, tuple[Callable[[Actor, Job], None], str | Promise]] = {
 
 def allowed(actor: Actor, job: Job) -> set[str]:
     """The actions that the page offers now; the services check again."""
-    if not actor.may_work_in(job.tenant_id):
+    if not actor.may_work_in(job.tenant_id, job.project_id):
         return set()
     if job.state in JOB_FINAL:
         return {"clone", *({"retry"} if job.state != JobState.SUCCEEDED else ())}

@@ -20,11 +20,12 @@ def places(actor: Actor, chosen: str) -> dict[str, Choices]:
     tenant = next((t for t in own if t.slug == chosen), own[0] if own else None)
     if tenant is None:
         return {"tenant": [], "project": [], "queue": []}
-    projects = tenants.projects_for(actor).filter(tenant=tenant).values_list("slug", "name")
+    open_ones = tenants.projects_for(actor).filter(tenant=tenant, archived_at__isnull=True)
+    projects = [(row.slug, row.name) for row in open_ones if actor.may_work_in(tenant.pk, row.pk)]
     queues = Queue.objects.filter(tenant=tenant).exclude(state=Queue.State.CLOSED).order_by("name")
     return {
         "tenant": [(t.slug, t.name) for t in own],
-        "project": _default_first(list(projects)),
+        "project": _default_first(projects),
         "queue": _default_first([(queue.name, _queue_label(queue)) for queue in queues]),
     }
 

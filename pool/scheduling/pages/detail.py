@@ -76,7 +76,7 @@ def job(request: HttpRequest, public_id: str) -> HttpResponse:
         "reserved_start": reserved_start(found) if found.state == JobState.QUEUED else None,
         "timeline": reads.timeline(actor, found),
         "actions": acting.allowed(actor, found),
-        "see_environment": actor.may_work_in(found.tenant_id),
+        "see_environment": actor.may_work_in(found.tenant_id, found.project_id),
         "replica": replica,
         "pieces": pieces,
         "ends": ends,

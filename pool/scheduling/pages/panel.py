@@ -135,6 +135,7 @@ def _ranges(indexes: list[int]) -> list[str]:
 
 
 def _limit(limit: Limit, bites: bool) -> LimitBar:
-    scope = _("Queue %(name)s") if limit.scope == "queue" else _("Tenant %(name)s")
+    scopes = {"queue": _("Queue %(name)s"), "project": _("Project %(name)s")}
+    scope = scopes.get(limit.scope, _("Tenant %(name)s"))
     text = reasons.limit_use(limit.kind, limit.used, limit.limit or 0)
     return LimitBar(scope % {"name": limit.name}, limit.used, limit.limit or 0, text, bites)

@@ -208,6 +208,8 @@ def limit_text(limit: Mapping[str, Any]) -> str:
     values = {"name": limit["name"], "use": limit_use(limit["kind"], limit["used"], limit["limit"] or 0)}
     if limit["scope"] in ("queue", "above"):
         return _("The limit of queue %(name)s holds it back: %(use)s in use.") % values
+    if limit["scope"] == "project":
+        return _("The limit of project %(name)s holds it back: %(use)s in use.") % values
     return _("The limit of tenant %(name)s holds it back: %(use)s in use.") % values
 
 

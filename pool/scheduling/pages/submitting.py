@@ -88,7 +88,7 @@ def _cloned(actor: Actor, public_id: str) -> dict[str, Any] | None:
     if not public_id:
         return None
     job = queries.job_for(actor, public_id)
-    if not actor.may_work_in(job.tenant_id):
+    if not actor.may_work_in(job.tenant_id, job.project_id):
         raise NotAllowed(_("your role in this tenant may look at jobs but not clone them"))
     return {**job.spec, "tenant": job.tenant.slug}
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
-from console.common.actor import Actor, TenantRole, system
+from console.common.actor import Actor, system
 from console.common.errors import FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Project
 from pool.scheduling import wake
@@ -40,7 +40,7 @@ class BudgetSet:
 
 def may_budget(actor: Actor, owner: Queue | Project, row: Budget | None = None) -> bool:
     """Operators; owners of the tenant, where no operator has set one. A token needs the scope jobs:write."""
-    owns = actor.tenants.get(owner.tenant_id) is TenantRole.OWNER and not (row is not None and row.by_operator)
+    owns = actor.owns(owner.tenant_id) and not (row is not None and row.by_operator)
     return (actor.is_operator or owns) and actor.has_scope("jobs:write")
 
 

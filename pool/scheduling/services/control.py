@@ -108,5 +108,5 @@ def check_may_change(actor: Actor, job: Job) -> None:
     """`job` comes from a scoped query, so the actor may see it; this asks whether it may act on it."""
     if not actor.has_scope("jobs:write"):
         raise NotAllowed(_("this token may not change jobs: it lacks the scope jobs:write"))
-    if not actor.may_work_in(job.tenant_id):
+    if not actor.may_work_in(job.tenant_id, job.project_id):
         raise NotAllowed(_("your role in this tenant may look at jobs but not change them"))

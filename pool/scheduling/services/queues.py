@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from console.audit import services as audit
-from console.common.actor import Actor, TenantRole
+from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Tenant
 from pool.scheduling import wake
@@ -171,7 +171,7 @@ def set_queue_state(actor: Actor, queue: Queue, state: str, reason: str = "") ->
 
 def may_manage(actor: Actor, tenant_id: int) -> bool:
     """Operators, and owners of the tenant; a token needs the scope jobs:write."""
-    owns = actor.tenants.get(tenant_id) is TenantRole.OWNER
+    owns = actor.owns(tenant_id)
     return (actor.is_operator or owns) and actor.has_scope("jobs:write")
 
 
@@ -189,7 +189,7 @@ def _check_claims(actor: Actor, before: QueueLimits, after: QueueLimits, parent:
     """What a queue claims from those of other tenants is for operators to set; below its own, the owner divides."""
     if after.claims == before.claims or actor.is_operator:
         return
-    if parent is None or actor.tenants.get(parent.tenant_id) is not TenantRole.OWNER:
+    if parent is None or not actor.owns(parent.tenant_id):
         raise NotAllowed(
             _("quota, over-quota weight, lending limit and priority of a queue at the top are set by operators")
         )

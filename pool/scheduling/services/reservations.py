@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from console.audit import services as audit
 from console.common import clock
-from console.common.actor import Actor, TenantRole
+from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.tenants.models import Tenant
 from pool.engine.levels import LEVELS
@@ -57,7 +57,7 @@ def may_reserve(actor: Actor) -> bool:
 
 
 def may_cancel(actor: Actor, row: Reservation) -> bool:
-    owns = actor.tenants.get(row.tenant_id) is TenantRole.OWNER and row.origin != "purchase"
+    owns = actor.owns(row.tenant_id) and row.origin != "purchase"
     return (actor.is_operator or owns) and actor.has_scope("jobs:write")
 
 

@@ -45,12 +45,15 @@ def store_job(actor: Actor, spec: JobSpec, cloned_from: Job | None = None, also:
     try:
         with joint() as together:
             # inside the transaction, so that a job never enters a queue that was closed meanwhile
-            together.change(_OPEN, place.queue.pk, str(Queue.State.CLOSED), str(Tenant.State.ACTIVE), must=1)
+            facts = (place.queue.pk, str(Queue.State.CLOSED), str(Tenant.State.ACTIVE), place.project.pk)
+            together.change(_OPEN, *facts, must=1)
             chain, keys = audit.Chain(), place.keys or bulk.Keys({Job: 1})
             bulk.insert(*rows, chain.link(actor, [entry], together), keys=keys, within=together)
             together.after(lambda: wake.scheduler([job.pk]))
     except sql.Mismatch:
         _check_open(place.queue)
+        if Project.objects.filter(pk=place.project.pk, archived_at__isnull=False).exists():
+            raise InvalidInput([FieldError("project", _("is archived: it takes no new work"))]) from None
         raise
     return job
 
@@ -65,6 +68,7 @@ def _check_open(queue: Queue) -> None:
 
 _STATES = "SELECT q.state, t.state FROM scheduling_queue q JOIN tenants_tenant t ON t.id = q.tenant_id WHERE q.id = %s"
 _OPEN = f"{_STATES.replace('q.state, t.state', 'q.id')} AND q.state <> %s AND t.state = %s"
+_OPEN += " AND EXISTS (SELECT 1 FROM tenants_project p WHERE p.id = %s AND p.archived_at IS NULL)"
 
 
 def _job_row(actor: Actor, spec: JobSpec, place: Place, now: datetime, cloned_from: Job | None) -> Job:
