@@ -11,6 +11,7 @@ from console.common import memory
 from console.common.errors import FieldError, InvalidInput
 from pool.engine.calendar import all_fit
 from pool.engine.decide import decide
+from pool.engine.kinds import Kind
 from pool.engine.types import Change, JobRequest, Placed, Refused
 from pool.engine.validate import never_fits
 from pool.scheduling import requests
@@ -51,6 +52,11 @@ class SharedMirror:
         with self.lock:
             self._sync(0)
             return decide(self.mirror.fleet, request)
+
+    def kinds(self) -> list[Kind]:
+        """Of the cards of the fleet, as it was looked at last."""
+        with self.lock:
+            return list(self.mirror.fleet.kinds.all)
 
     def all_fit(self, jobs: Sequence[JobRequest]) -> bool:
         """Whether the hardware of now, wholly free, holds all of these at once."""

@@ -23,6 +23,7 @@ from pool.scheduling.places import Place, resolve
 from pool.scheduling.requests import of_spec
 from pool.scheduling.services.placement import reasons_of
 from pool.scheduling.shares import WHOLE, part_of
+from pool.scheduling.sharing.foreseen import budgets_for
 from pool.scheduling.spec import DeviceAsk, JobSpec, parse_job
 
 
@@ -76,11 +77,13 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     early = parsed.start_no_earlier_than is not None and parsed.start_no_earlier_than > now
     place = resolve(actor, parsed)
     never = admission.shared.never(parsed, place)
-    limits = limits_of(place.queue, _usage(place), _project(place))
+    held_at_once = limits_of(place.queue, _usage(place), _project(place))
     request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
     asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
-    biting = first_biting(limits, asked_bp)
-    outcome = never or admission.shared.decide(within(request, limits))
+    outcome = never or admission.shared.decide(within(request, held_at_once))
+    spent = budgets_for(place, request, admission.shared.kinds(), _bound_s(parsed, now), now, actor.sees_all_work)
+    limits = (*held_at_once, *spent.limits)
+    biting = first_biting(limits, asked_bp, spent.wanted)
     parts = _parts(outcome) if isinstance(outcome, Placed) else ()
     quote = ports.price_quote(place.tenant, _quote_items(parsed, parts))
     return DryRun(
@@ -88,8 +91,8 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         never=isinstance(outcome, Refused) and outcome.never,
         placements=tuple(part for part, _ in parts),
         reasons=reasons_of(outcome),
-        limits=tuple(limits),
-        bites_first=biting or tightest(limits, asked_bp),
+        limits=limits,
+        bites_first=biting or tightest(limits, asked_bp, spent.wanted),
         blocked_by_limit=biting is not None,
         price_per_hour=quote.per_hour if quote else None,
         least_per_hour=quote.least if quote else None,
@@ -99,6 +102,14 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         notes=_notes(parsed),
         starts_at=parsed.start_no_earlier_than if early else None,
     )
+
+
+def _bound_s(spec: JobSpec, now: datetime) -> int | None:
+    """Seconds that it runs at most if it starts now, as of a waiting job (waiting.py)."""
+    if spec.deadline is None:
+        return spec.max_duration_s
+    left = max(0, int((spec.deadline - now).total_seconds()))
+    return left if spec.max_duration_s is None else min(left, spec.max_duration_s)
 
 
 def _usage(place: Place) -> Usage:

@@ -151,7 +151,7 @@ class Placement:
 
 def _pointed_at(groups: Sequence[Sequence[Model]]) -> list[Sequence[Model]]:
     """Rows that others name by their keys. Only the scheduler adds to these tables."""
-    return [group for group in groups if type(group[0]) in _STOCKED]
+    return [group for group in groups if group and type(group[0]) in _STOCKED]
 
 
 _STOCKED = (Decision, Attempt, Replica, Allocation)
