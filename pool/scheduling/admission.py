@@ -10,10 +10,11 @@ from django.utils.translation import gettext as _
 from console.common import memory
 from console.common.errors import FieldError, InvalidInput
 from pool.engine.calendar import all_fit
-from pool.engine.decide import decide
-from pool.engine.types import Change, JobRequest, Placed, Refused
+from pool.engine.kinds import Kind
+from pool.engine.types import Change, JobRequest, Refused
 from pool.engine.validate import never_fits
 from pool.scheduling import requests
+from pool.scheduling.calendar.foreseen import Foreseen, Guest, decide_for
 from pool.scheduling.mirror import FleetMirror
 from pool.scheduling.places import Place
 from pool.scheduling.spec import JobSpec
@@ -46,11 +47,16 @@ class SharedMirror:
                 refused = never_fits(self.mirror.fleet, request)
         return refused
 
-    def decide(self, request: JobRequest) -> Placed | Refused:
-        """On the fleet as it is now."""
+    def foresee(self, request: JobRequest, guest: Guest) -> Foreseen:
+        """On the fleet as it is now, and what of it is kept for others."""
         with self.lock:
             self._sync(0)
-            return decide(self.mirror.fleet, request)
+            return decide_for(self.mirror, request, guest)
+
+    def kinds(self) -> list[Kind]:
+        """Of the cards of the fleet, as it was looked at last."""
+        with self.lock:
+            return list(self.mirror.fleet.kinds.all)
 
     def all_fit(self, jobs: Sequence[JobRequest]) -> bool:
         """Whether the hardware of now, wholly free, holds all of these at once."""

@@ -12,17 +12,21 @@ from django.utils.translation import gettext as _
 from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import FieldError, NotAllowed
+from pool.engine.calendar import Visitor
 from pool.engine.mig_tables import FAMILIES
-from pool.engine.types import Placed, Refused
+from pool.engine.types import JobRequest, Placed, Refused
 from pool.inventory.models import Device, DeviceModel, Node
 from pool.scheduling import admission, ports
+from pool.scheduling.calendar.foreseen import Foreseen, Guest
 from pool.scheduling.elastic import is_elastic, least_share_bp, within
 from pool.scheduling.limits import Limit, ProjectLimits, Usage, active_jobs, first_biting, limits_of, tightest
 from pool.scheduling.models import Allocation
 from pool.scheduling.places import Place, resolve
 from pool.scheduling.requests import of_spec
 from pool.scheduling.services.placement import reasons_of
+from pool.scheduling.services.stopping import GRACE_S
 from pool.scheduling.shares import WHOLE, part_of
+from pool.scheduling.sharing.foreseen import budgets_for
 from pool.scheduling.spec import DeviceAsk, JobSpec, parse_job
 
 
@@ -76,11 +80,15 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     early = parsed.start_no_earlier_than is not None and parsed.start_no_earlier_than > now
     place = resolve(actor, parsed)
     never = admission.shared.never(parsed, place)
-    limits = limits_of(place.queue, _usage(place), _project(place))
+    held_at_once = limits_of(place.queue, _usage(place), _project(place))
     request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
     asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
-    biting = first_biting(limits, asked_bp)
-    outcome = never or admission.shared.decide(within(request, limits))
+    bound_s = _bound_s(parsed, now)
+    foreseen = _foreseen(never, within(request, held_at_once), parsed, place, bound_s, now)
+    outcome = foreseen.outcome
+    spent = budgets_for(place, request, admission.shared.kinds(), bound_s, now, actor.sees_all_work)
+    limits = (*held_at_once, *spent.limits)
+    biting = first_biting(limits, asked_bp, spent.wanted)
     parts = _parts(outcome) if isinstance(outcome, Placed) else ()
     quote = ports.price_quote(place.tenant, _quote_items(parsed, parts))
     return DryRun(
@@ -88,17 +96,45 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
         never=isinstance(outcome, Refused) and outcome.never,
         placements=tuple(part for part, _ in parts),
         reasons=reasons_of(outcome),
-        limits=tuple(limits),
-        bites_first=biting or tightest(limits, asked_bp),
+        limits=limits,
+        bites_first=biting or tightest(limits, asked_bp, spent.wanted),
         blocked_by_limit=biting is not None,
         price_per_hour=quote.per_hour if quote else None,
         least_per_hour=quote.least if quote else None,
         currency=quote.currency if quote else "",
         price_missing=quote.missing if quote else (),
         refusal=admission.never_error(parsed, never) if never else None,
-        notes=_notes(parsed),
+        notes=(*_kept(foreseen), *_notes(parsed)),
         starts_at=parsed.start_no_earlier_than if early else None,
     )
+
+
+def _foreseen(
+    never: Refused | None, request: JobRequest, spec: JobSpec, place: Place, bound_s: int | None, now: datetime
+) -> Foreseen:
+    if never is not None:
+        return Foreseen(never)
+    leaving_s = GRACE_S + (spec.checkpoint.grace_s if spec.checkpoint else 0)
+    visitor = Visitor(bound_s, spec.preemptible, spec.preempt_min_runtime_s + leaving_s)
+    return admission.shared.foresee(request, Guest(place.tenant.pk, place.queue.pk, visitor, now))
+
+
+def _kept(foreseen: Foreseen) -> tuple[str, ...]:
+    if not foreseen.kept:
+        return ()
+    text = _(
+        "Free cards are kept for reservations or for work that waits longer. A maximum duration that ends before, or "
+        "being preemptible where they are lent, lets this job use them."
+    )
+    return (text,)
+
+
+def _bound_s(spec: JobSpec, now: datetime) -> int | None:
+    """Seconds that it runs at most if it starts now, as of a waiting job (waiting.py)."""
+    if spec.deadline is None:
+        return spec.max_duration_s
+    left = max(0, int((spec.deadline - now).total_seconds()))
+    return left if spec.max_duration_s is None else min(left, spec.max_duration_s)
 
 
 def _usage(place: Place) -> Usage:

@@ -1,5 +1,6 @@
 """Limits of queues, projects and tenants: which one bites first."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,8 +12,9 @@ from pool.scheduling.states import JOB_ACTIVE
 class Limit:
     """One limit and what is used of it; `limit` None: no limit.
 
-    `kind`: share_bp or running_jobs; of queues also gpu_memory_mib, cpu_milli, memory_mib. `foreign`: the named queue
-    is another tenant's, whose work may not be told to the job's owner.
+    `kind`: share_bp or running_jobs; card_s (basis-point-seconds of a reference card) of a budget; of queues also
+    gpu_memory_mib, cpu_milli, memory_mib. `foreign`: the named queue is another tenant's, whose work may not be told
+    to the job's owner.
     """
 
     # queue, project, tenant; above: a queue above its own; lending: quota that another queue never lends
@@ -84,20 +86,23 @@ def _of_project(project: ProjectLimits, usage: Usage) -> list[Limit]:
     ]
 
 
-def wanted_of(limit: Limit, share_bp: int) -> int:
-    return 1 if limit.kind == "running_jobs" else share_bp
+def wanted_of(limit: Limit, share_bp: int, card_s: int | None = None) -> int:
+    """What a job asks of it: `share_bp` at once, or `card_s` of a budget where both are met."""
+    if limit.kind == "running_jobs":
+        return 1
+    return card_s if limit.kind == "card_s" and card_s is not None else share_bp
 
 
-def first_biting(limits: list[Limit], share_bp: int) -> Limit | None:
-    """The first limit that a job of `share_bp` would break."""
-    return next((limit for limit in limits if limit.bites(wanted_of(limit, share_bp))), None)
+def first_biting(limits: Sequence[Limit], share_bp: int, card_s: int | None = None) -> Limit | None:
+    """The first limit that such a job would break."""
+    return next((limit for limit in limits if limit.bites(wanted_of(limit, share_bp, card_s))), None)
 
 
-def tightest(limits: list[Limit], share_bp: int) -> Limit | None:
+def tightest(limits: Sequence[Limit], share_bp: int, card_s: int | None = None) -> Limit | None:
     """The limit that will bite first as work like this is added: the one with room for the fewest more."""
 
     def room(limit: Limit) -> float:
-        return (limit.left() or 0) / max(1, wanted_of(limit, share_bp))
+        return (limit.left() or 0) / max(1, wanted_of(limit, share_bp, card_s))
 
     return min((limit for limit in limits if limit.limit is not None), key=room, default=None)
 

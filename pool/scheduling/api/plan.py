@@ -10,9 +10,9 @@ from pool.scheduling.telling import reasons_for
 
 
 class LimitRow(serializers.Serializer[Limit]):
-    scope = serializers.CharField(help_text="queue or tenant")
+    scope = serializers.CharField(help_text="queue, project, tenant, or budget (of a queue), project_budget")
     name = serializers.CharField()
-    kind = serializers.CharField(help_text="share_bp or running_jobs")
+    kind = serializers.CharField(help_text="share_bp, running_jobs, or card_s: basis-point-seconds of a reference card")
     limit = serializers.IntegerField(allow_null=True)
     used = serializers.IntegerField()
     left = serializers.IntegerField(allow_null=True)

@@ -44,7 +44,11 @@ class Kept:
         """Whether the window is the job's own."""
         if self.job is not None:
             return self.job == item.pk
-        return item.tenant_id == self.tenant and self.queue in (None, item.queue_id)
+        return self.belongs(item.tenant_id, item.queue_id)
+
+    def belongs(self, tenant_id: int, queue_id: int) -> bool:
+        """Whether the reservation is of that tenant, for that queue."""
+        return tenant_id == self.tenant and self.queue in (None, queue_id)
 
 
 def kept(row: Window, mirror: FleetMirror) -> Kept:

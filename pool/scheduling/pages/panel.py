@@ -135,7 +135,14 @@ def _ranges(indexes: list[int]) -> list[str]:
 
 
 def _limit(limit: Limit, bites: bool) -> LimitBar:
-    scopes = {"queue": _("Queue %(name)s"), "project": _("Project %(name)s")}
+    scopes = {
+        "queue": _("Queue %(name)s"),
+        "project": _("Project %(name)s"),
+        "budget": _("GPU-hour budget of queue %(name)s"),
+        "project_budget": _("GPU-hour budget of project %(name)s"),
+    }
+    if not limit.name:  # of another tenant: neither its name nor its numbers
+        return LimitBar(_("GPU-hour budget of a queue above"), 1, 1, _("used up for this job"), bites)
     scope = scopes.get(limit.scope, _("Tenant %(name)s"))
     text = reasons.limit_use(limit.kind, limit.used, limit.limit or 0)
     return LimitBar(scope % {"name": limit.name}, limit.used, limit.limit or 0, text, bites)

@@ -4,7 +4,7 @@ A job is taken to run for as long as it may (its maximum duration, or until its 
 again when it ends. One without a time limit starts while anything is left, and uses as it runs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -67,14 +67,20 @@ def zone_of(budget: Budget) -> str:
 def _above(queues: Iterable[Queue]) -> dict[int, set[int]]:
     """Each queue with all above it."""
     parents = {queue.pk: queue.parent_id for queue in queues}
-    found: dict[int, set[int]] = {}
-    for pk in parents:
-        path, at = {pk}, parents[pk]
-        while at is not None and at not in path:
-            path.add(at)
-            at = parents.get(at)
-        found[pk] = path
-    return found
+    return {pk: set(_path(parents, pk)) for pk in parents}
+
+
+def path_of(queues: Iterable[Queue], pk: int) -> list[int]:
+    """A queue and all above it, upwards."""
+    return _path({queue.pk: queue.parent_id for queue in queues}, pk)
+
+
+def _path(parents: Mapping[int, int | None], pk: int) -> list[int]:
+    path, at = [pk], parents.get(pk)
+    while at is not None and at not in path:
+        path.append(at)
+        at = parents.get(at)
+    return path
 
 
 def _of(budget: Budget, line: use.Used | use.Reserved, above: dict[int, set[int]]) -> bool:
@@ -125,12 +131,12 @@ class Budgets:
             found = self._queues.refuses(self.sharing.leaf(item), gpu, duration, within)
             if found is not None:
                 account = next(a for a in self.accounts if a.budget.queue_id == queue_of(found.queue))
-                return _limit("budget", account, found.left, item)
+                return limit_of(account, found.left, item.tenant_id)
         if self._projects is not None and item.project_id in self._projects.tree.path:
             found = self._projects.refuses(item.project_id, gpu, duration, True)
             if found is not None:
                 account = next(a for a in self.accounts if a.budget.project_id == item.project_id)
-                return _limit("project_budget", account, found.left, item)
+                return limit_of(account, found.left, item.tenant_id)
         return None
 
     def asked(self, item: Waiting, limit: Limit, now: datetime) -> int:
@@ -174,11 +180,12 @@ def _filled(tree: Tree, keys: dict[int, Account]) -> Purse:
     return Purse(tree, rules, spent, {key: each.reserved for key, each in keys.items()})
 
 
-def _limit(scope: str, account: Account, left: int, item: Waiting) -> Limit:
-    """In basis-point-seconds of a reference card; `used` counts what running jobs have reserved."""
+def limit_of(account: Account, left: int, tenant_id: int) -> Limit:
+    """As told to that tenant, in basis-point-seconds of a reference card; `used` counts what running jobs have
+    reserved."""
     owner = account.budget.queue or account.budget.project
     if owner is None:
         raise TypeError(f"budget {account.budget.pk} is of nothing")
-    name = owner.name if isinstance(owner, Queue) else owner.slug
+    scope, name = ("budget", owner.name) if isinstance(owner, Queue) else ("project_budget", owner.slug)
     used = (account.most - left) // PLAIN
-    return Limit(scope, name, "card_s", account.most // PLAIN, used, owner.tenant_id != item.tenant_id)
+    return Limit(scope, name, "card_s", account.most // PLAIN, used, owner.tenant_id != tenant_id)
