@@ -13,6 +13,7 @@ ROOMS = [
     ("", "pool.inventory.pages"),
     ("billing/", "billing.pages"),
     ("settings/", "console.tenants.pages"),
+    ("settings/", "console.accounts.pages"),
     ("audit/", "console.audit.pages"),
 ]
 
@@ -20,7 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *[path(prefix, include(module)) for prefix, module in ROOMS],
     path("healthz", healthz, name="healthz"),
     path("signin/<str:token>/", sign_in, name="sign_in_link"),
-    path("accounts/", include("console.tenants.account_pages")),
+    path("accounts/", include("console.accounts.allauth_pages")),
     path("i18n/", include("django.conf.urls.i18n")),
     path("i18n/js/", JavaScriptCatalog.as_view(), name="javascript-catalog"),
     path("api/v1/", include("console.api_urls")),

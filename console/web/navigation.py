@@ -22,6 +22,7 @@ _QUEUES = (
     "scheduling:calendar",
     "scheduling:reservation",
 )
+_SIGN_IN = ("accounts:policy", "accounts:lock", "accounts:provider")
 _MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 
@@ -131,6 +132,7 @@ MENU: tuple[Group, ...] = (
         pgettext_lazy("navigation", "Access"),
         (
             Entry(_("API tokens"), "tenants:tokens", "key-round", ("tenants:token",), visible=_is_person),
+            Entry(_("Sign-in policy"), "accounts:policy", "shield-check", _SIGN_IN, visible=_sees_all),
             Entry(_("Audit log"), "audit:list", "scroll-text", ("audit:",), visible=_reads_audit),
             Entry(_("API reference"), "api-docs", "code-xml", ("api-docs",)),
         ),

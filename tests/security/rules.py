@@ -109,6 +109,13 @@ TOKEN_REVOKE = Rule(
     frozenset({"owner", "operator"}),
     SIGNED_IN - {"owner", "operator"},
 )
+SESSION_END = Rule(
+    "A session is ended by its own person, and by an operator. Others see none.",
+    TOKEN_REVOKE.may,
+    TOKEN_REVOKE.hidden,
+)
+SIGN_IN_POLICY = Rule("How people must sign in, and who failed to, is seen by operators and auditors.", _WATCHERS)
+SIGN_IN_CHANGE = Rule("How people must sign in is set, and locks are opened, by operators.", frozenset({"operator"}))
 AUDIT = Rule(
     "The audit log is read by tenant owners (their part), operators and auditors.",
     frozenset({"stranger", "owner"}) | _WATCHERS,

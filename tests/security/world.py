@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from django.contrib.sessions.models import Session
+
 from billing.catalog.services import set_price
 from billing.invoices import services as invoicing
 from billing.ledger.services import move
 from billing.metering import services as metering
+from console.accounts.models import BrowserSession, Lock
 from console.audit.models import AuditEntry
 from console.audit.services import record
 from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
+from console.tenants.models import User
 from pool.nodes.models import LogChunk
 from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent, Reservation
 from tests import factories
@@ -80,6 +84,8 @@ def make_world(actors: Actors) -> World:
     posting = move(_SYSTEM, actors.a, "payment", "1", f"{NAME}-bank")
     entry_of = posting.entries.select_related("account").first()
     assert entry_of is not None
+    session = _session_of(actors.users["owner_a"], now)
+    lock = Lock.objects.create(kind="account", subject=f"{NAME}@aurora.test", since=now, failures=2)
     ids = {
         ("ledger", "posting_id"): posting.public_id,
         ("ledger", "account_id"): entry_of.account.public_id,
@@ -108,6 +114,9 @@ def make_world(actors: Actors) -> World:
         ("tokens", "public_id"): token.public_id,
         ("audit", "public_id"): entry.public_id,
         ("signin", "token"): "no-such-link",
+        ("settings/security/browsers/<str:public_id>/end", "public_id"): session.public_id,
+        ("settings/access/failed/<str:public_id>/unlock", "public_id"): lock.public_id,
+        ("accounts/2fa/passkeys/<int:pk>/remove/", "pk"): "1",
     }
     canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
         "cancel",
@@ -117,5 +126,11 @@ def make_world(actors: Actors) -> World:
         "use",
         "queue",
         "no-such-link",
+        "1",
     }
     return World(actors, ids, frozenset(canaries - {price.public_id}))
+
+
+def _session_of(user: User, now: datetime) -> BrowserSession:
+    row = Session.objects.create(session_key=f"{NAME}-key", session_data="", expire_date=now + timedelta(days=1))
+    return BrowserSession.objects.create(session=row, user=user, started_at=now, last_seen_at=now, device=NAME)
