@@ -25,6 +25,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
     "channels",
     "rest_framework",
     "drf_spectacular",
@@ -125,6 +126,8 @@ MFA_ADAPTER = "console.accounts.mfa_adapter.MfaAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
+SOCIALACCOUNT_ADAPTER = "console.accounts.oidc.adapter.SocialAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form would be stopped by the CSP on its way to the provider; state is checked
 # so many failed sign-ins of one account, or from one address, within so many minutes lock it for as long
 WEIR_LOCK_ACCOUNT_FAILURES = int(os.environ.get("WEIR_LOCK_ACCOUNT_FAILURES", "5"))
 WEIR_LOCK_ADDRESS_FAILURES = int(os.environ.get("WEIR_LOCK_ADDRESS_FAILURES", "50"))
@@ -133,6 +136,8 @@ WEIR_LOCK_MINUTES = int(os.environ.get("WEIR_LOCK_MINUTES", "15"))
 WEIR_SECOND_FACTOR_ROLES = environment.words("WEIR_SECOND_FACTOR_ROLES", "operator,finance,auditor" if SECURE else "")
 # minutes of a session, by role: "operator=30,*=120"; of several roles the shortest counts
 WEIR_SESSION_IDLE_MINUTES = environment.by_name("WEIR_SESSION_IDLE_MINUTES", "operator=60,finance=60,auditor=60,*=120")
+# what a person names to be called, such as an OpenID provider, may lie in our own network, and speak without TLS
+WEIR_OUTBOUND_PRIVATE = environment.flag("WEIR_OUTBOUND_PRIVATE")
 WEIR_SESSION_MINUTES = environment.by_name("WEIR_SESSION_MINUTES", "*=720")
 # without a mail server nothing is sent, and nothing fails
 SMTP_HOST = os.environ.get("WEIR_SMTP_HOST", "")

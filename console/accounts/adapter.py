@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from console.accounts import services
-from console.accounts.queries import managed_by
+from console.accounts.queries import FACTOR_BY, managed_by
 from console.audit.services import record
 from console.common.actor import Actor, ActorKind
 from console.tenants import queries
@@ -28,6 +28,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         user.username = user.public_id
 
     def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
+        if sociallogin := (kwargs.get("signal_kwargs") or {}).get("sociallogin"):
+            request.session[FACTOR_BY] = sociallogin.account.provider
         services.note_success(queries.actor_for_user(user, request))
         record(queries.actor_for_user(user, request), "auth.login", user)
         response: HttpResponse = super().post_login(request, user, **kwargs)

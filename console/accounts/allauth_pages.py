@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from console.accounts import services
 from console.accounts.adapter import nobody
 from console.accounts.mfa_adapter import may_remove
+from console.accounts.oidc import pages as oidc
 from console.accounts.queries import managed_by
 from console.audit.services import record
 from console.common.errors import Conflict, NotAllowed
@@ -145,4 +146,5 @@ urlpatterns: list[URLPattern] = [
     path("2fa/passkeys/<int:pk>/remove/", RemovePasskey.as_view(), name="mfa_remove_webauthn"),
     path("2fa/recovery-codes/", codes.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("2fa/recovery-codes/generate/", NewRecoveryCodes.as_view(), name="mfa_generate_recovery_codes"),
+    *oidc.urlpatterns,
 ]

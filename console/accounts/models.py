@@ -65,6 +65,7 @@ class OidcProvider(models.Model):
     issuer = models.CharField(max_length=300)
     client_id = models.CharField(max_length=191)
     secret = models.TextField()
+    scopes = models.CharField(max_length=200, default="openid email profile")
     groups_claim = models.CharField(max_length=80, default="groups")
     # of e-mail addresses that this provider may speak for; set by operators only
     domains = models.JSONField(default=list)

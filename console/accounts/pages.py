@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from console.accounts import devices, policy, queries, services
+from console.accounts import devices, policy, provider_pages, queries, services
 from console.accounts.forms import LockFilter, PolicyForm
 from console.accounts.models import Lock
 from console.common import clock
@@ -196,6 +196,7 @@ def _format(request: HttpRequest) -> str:
 
 
 urlpatterns: list[URLPattern] = [
+    *provider_pages.urlpatterns,
     path("security/", security, name="security"),
     path("security/browsers/export/", sessions_export, name="sessions_export"),
     path("security/browsers/end-others", sessions_end_others, name="sessions_end_others"),

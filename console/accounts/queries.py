@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from console.accounts import policy
-from console.accounts.models import BrowserSession, Lock, OidcGrant, SecondFactorRule
+from console.accounts.models import BrowserSession, GroupRole, Lock, OidcGrant, OidcProvider, SecondFactorRule
 from console.accounts.policy import STATE
 from console.common import sql
-from console.common.actor import Actor
+from console.common.actor import Actor, TenantRole
 from console.common.errors import NotAllowed, NotFound
 
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
@@ -99,9 +99,50 @@ def coverage(actor: Actor) -> list[tuple[str, int, int]]:
 
 
 def managed_by(user_ids: Iterable[int]) -> dict[int, str]:
-    """The names of the OpenID providers that give people their roles. One query."""
-    rows = OidcGrant.objects.filter(user_id__in=list(user_ids)).order_by("pk")
-    return dict(rows.values_list("user_id", "provider__name"))
+    """The names of the OpenID providers through which people sign in. One query."""
+    ids = list(user_ids)
+    rows = sql.fetch(_MANAGED.format(marks=sql.marks(ids)), *ids) if ids else []
+    return dict(rows)
+
+
+def sign_in_providers() -> QuerySet[OidcProvider]:
+    """What the sign-in page offers to everyone: the installation's own. A tenant's has an address of its own."""
+    return OidcProvider.objects.filter(tenant=None, enabled=True).order_by("name", "pk")
+
+
+def providers_for(actor: Actor) -> QuerySet[OidcProvider]:
+    """Operators and auditors: all; owners: those of their tenants. Others: NotAllowed."""
+    rows = OidcProvider.objects.select_related("tenant").order_by("-id")
+    if actor.sees_all_work:
+        return rows
+    owned = owned_by(actor)
+    if not owned:
+        raise NotAllowed("sign-in providers are seen by operators, auditors and tenant owners")
+    return rows.filter(tenant_id__in=owned)
+
+
+def owned_by(actor: Actor) -> list[int]:
+    """Primary keys of the tenants that the actor owns."""
+    return [tenant for tenant, role in actor.tenants.items() if role is TenantRole.OWNER]
+
+
+def provider_for(actor: Actor, public_id: str) -> OidcProvider:
+    found = providers_for(actor).filter(public_id=public_id).first()
+    if found is None:
+        raise NotFound(f"sign-in provider {public_id!r} was not found")
+    return found
+
+
+def mapping_for(actor: Actor, provider: OidcProvider, public_id: str) -> GroupRole:
+    found = provider.mappings.select_related("provider", "tenant").filter(public_id=public_id).first()
+    if found is None:
+        raise NotFound(f"group {public_id!r} was not found")
+    return found
+
+
+def people_of(provider: OidcProvider) -> QuerySet[OidcGrant]:
+    """Whom it has given which role. The provider comes from `provider_for`."""
+    return provider.grants.select_related("user", "tenant").order_by("user__email", "pk")
 
 
 _STANDING = (
@@ -110,6 +151,11 @@ _STANDING = (
     " UNION ALL SELECT 'has', '' WHERE EXISTS"
     " (SELECT 1 FROM accounts_oidcprovider WHERE public_id = %s AND enabled AND brings_second_factor)"
     " UNION ALL SELECT 'role', role FROM accounts_secondfactorrule"
+)
+_MANAGED = (
+    "SELECT a.user_id, p.name FROM socialaccount_socialaccount a"
+    " JOIN accounts_oidcprovider p ON p.public_id = a.provider"
+    " WHERE a.user_id IN ({marks}) ORDER BY a.id"
 )
 _HELD = (
     "SELECT platform_role, id FROM tenants_user WHERE is_active AND platform_role <> ''"

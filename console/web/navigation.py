@@ -22,7 +22,8 @@ _QUEUES = (
     "scheduling:calendar",
     "scheduling:reservation",
 )
-_SIGN_IN = ("accounts:policy", "accounts:lock", "accounts:provider")
+_SIGN_IN = ("accounts:policy", "accounts:lock")
+_PROVIDERS = ("accounts:provider",)
 _MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 
@@ -133,6 +134,7 @@ MENU: tuple[Group, ...] = (
         (
             Entry(_("API tokens"), "tenants:tokens", "key-round", ("tenants:token",), visible=_is_person),
             Entry(_("Sign-in policy"), "accounts:policy", "shield-check", _SIGN_IN, visible=_sees_all),
+            Entry(_("Sign-in providers"), "accounts:providers", "building-2", _PROVIDERS, visible=_reads_audit),
             Entry(_("Audit log"), "audit:list", "scroll-text", ("audit:",), visible=_reads_audit),
             Entry(_("API reference"), "api-docs", "code-xml", ("api-docs",)),
         ),

@@ -22,6 +22,10 @@ from tests.security.rules import (
     OPEN,
     OWN,
     PRICE_CHANGE,
+    PROVIDER,
+    PROVIDER_ADD,
+    PROVIDER_CHANGE,
+    PROVIDER_LIST,
     QUEUE_CHANGE,
     QUEUE_CREATE,
     QUEUE_MAKER,
@@ -66,6 +70,7 @@ _RULES = (
 _LABELLED = ("nodes", "devices")
 _LABELS: dict[str, Any] = {"labels": {"walk": "yes"}}
 _LABEL_LINES = {"labels": "walk=yes"}
+_GROUP = {"group": "walk", "tenant": "aurora", "role": "viewer"}
 _CORDON = {"state": "cordoned", "reason": "walk"}
 
 
@@ -131,7 +136,18 @@ ROWS: Final[list[Row]] = [
     Row(OWN, "POST", "accounts/2fa/passkeys/reauthenticate/", 302),
     Row(OPEN, "GET", "accounts/2fa/passkeys/login/", 302),
     Row(OPEN, "POST", "accounts/2fa/passkeys/login/", 302),
+    *_gets(OPEN, "accounts/oidc/<str:provider_id>/login/", "accounts/oidc/<str:provider_id>/login/callback/", yes=404),
+    *_gets(OPEN, "accounts/oidc/cancelled/", yes=302),
+    *_gets(OWN, "accounts/oidc/again/", yes=404),  # these people have a password
     # how one signs in, and who must do so how
+    *_gets(PROVIDER_LIST, "settings/providers/"),
+    Row(PROVIDER_ADD, "GET", "settings/providers/new/"),
+    Row(PROVIDER_ADD, "POST", "settings/providers/new/", 422),
+    Row(PROVIDER, "GET", "settings/providers/<str:public_id>/"),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/", 422),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/groups", 302, _GROUP),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/groups/<str:group_id>/remove", 302),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/delete", 302),
     *_gets(OWN, "settings/security/", "settings/security/browsers/export/"),
     Row(OWN, "POST", "settings/security/browsers/end-others", 302),
     Row(SESSION_END, "POST", "settings/security/browsers/<str:public_id>/end", 302),

@@ -10,6 +10,7 @@ from billing.invoices import services as invoicing
 from billing.ledger.services import move
 from billing.metering import services as metering
 from console.accounts.models import BrowserSession, Lock
+from console.accounts.services.providers import create_provider, map_group
 from console.audit.models import AuditEntry
 from console.audit.services import record
 from console.common import clock
@@ -86,6 +87,10 @@ def make_world(actors: Actors) -> World:
     assert entry_of is not None
     session = _session_of(actors.users["owner_a"], now)
     lock = Lock.objects.create(kind="account", subject=f"{NAME}@aurora.test", since=now, failures=2)
+    provider = create_provider(
+        _SYSTEM, actors.a, secret="s", name=f"{NAME}-idp", issuer="https://login.example.com", client_id="weir"
+    )
+    group = map_group(_SYSTEM, provider, f"{NAME}-group", "viewer", actors.a)
     ids = {
         ("ledger", "posting_id"): posting.public_id,
         ("ledger", "account_id"): entry_of.account.public_id,
@@ -116,6 +121,13 @@ def make_world(actors: Actors) -> World:
         ("signin", "token"): "no-such-link",
         ("settings/security/browsers/<str:public_id>/end", "public_id"): session.public_id,
         ("settings/access/failed/<str:public_id>/unlock", "public_id"): lock.public_id,
+        ("settings/providers/<str:public_id>/", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups/<str:group_id>/remove", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups/<str:group_id>/remove", "group_id"): group.public_id,
+        ("settings/providers/<str:public_id>/delete", "public_id"): provider.public_id,
+        ("accounts/oidc/<str:provider_id>/login/", "provider_id"): "idp_none",
+        ("accounts/oidc/<str:provider_id>/login/callback/", "provider_id"): "idp_none",
         ("accounts/2fa/passkeys/<int:pk>/remove/", "pk"): "1",
     }
     canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
@@ -127,6 +139,7 @@ def make_world(actors: Actors) -> World:
         "queue",
         "no-such-link",
         "1",
+        "idp_none",
     }
     return World(actors, ids, frozenset(canaries - {price.public_id}))
 

@@ -13,8 +13,8 @@ from django.core import mail
 from django.db import IntegrityError
 from django.test import Client
 
-from console.audit.models import AuditEntry
 from console.accounts import allauth_pages
+from console.audit.models import AuditEntry
 from console.tenants.models import User
 from tests import factories
 
