@@ -17,6 +17,7 @@ from console.common.actor import Actor
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 POLL = "X-Weir-Poll"  # a page that refreshes itself is no activity of its person (static/js/requests.js)
 SET_UP = "mfa_index"
+LOOK = "web:preferences"
 # all that a person does who must set up a second factor
 OPEN = frozenset(
     {
@@ -102,6 +103,7 @@ class SecondFactorMiddleware:
         request.must_set_up_factor = False  # type: ignore[attr-defined]
         if actor is not None and not _by_token(request) and queries.lacks_factor(actor, request.session):
             request.must_set_up_factor = True  # type: ignore[attr-defined]
+            request.held_back = actor  # type: ignore[attr-defined]
             request.actor = None  # type: ignore[attr-defined]
         return self.get_response(request)
 
@@ -110,7 +112,11 @@ class SecondFactorMiddleware:
     ) -> HttpResponseBase | None:
         if not getattr(request, "must_set_up_factor", False):
             return None
-        if request.resolver_match is not None and request.resolver_match.view_name in OPEN:
+        name = request.resolver_match.view_name if request.resolver_match else ""
+        if name in OPEN:
+            return None
+        if name == LOOK and request.method == "POST":  # the language of the page, which is their own
+            request.actor = request.held_back  # type: ignore[attr-defined]
             return None
         if request.path.startswith("/api/"):
             return _problem(request)

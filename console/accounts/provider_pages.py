@@ -19,6 +19,7 @@ from console.common.actor import Actor, TenantRole
 from console.common.errors import InvalidInput, NotAllowed
 from console.common.exports import FORMATS, Column, export_response
 from console.common.listing import page_of
+from console.tenants.models import Membership, User
 from console.tenants.queries import tenant_for
 
 COLUMNS = [
@@ -130,6 +131,7 @@ def _shown(
         "form": form,
         "group_form": group_form,
         "may_change": _may_change(actor, found),
+        "labels": dict([*User.Role.choices, *Membership.Role.choices]),
         "mappings": found.mappings.select_related("tenant").order_by("group", "pk"),
         "page": page_of(queries.people_of(found), request.GET),
         "sign_in_url": request.build_absolute_uri(reverse("oidc_login", args=[found.public_id])),

@@ -53,10 +53,19 @@ def test_every_route_is_closed_but_those_of_the_set_up(owner: Client) -> None:
         for method in ("get", "post"):
             answer = getattr(owner, method)(path)
             closed = answer.status_code == 403 if route.startswith("api/") else answer.headers.get("Location") == SET_UP
+            if (method, route) == ("post", "preferences/"):
+                continue  # the language of the set-up page; asked for below
             if not closed:
                 told.append(f"{method} {route}: {answer.status_code}")
     assert told == []
     assert {"mfa_index", "account_logout"} <= OPEN
+
+
+def test_the_language_of_the_set_up_can_be_chosen(owner: Client) -> None:
+    answer = owner.post("/preferences/", {"language": "zh-hans", "next": SET_UP})
+    assert answer["Location"] == SET_UP
+    assert "双因素身份认证" in owner.get(SET_UP).content.decode()
+    assert owner.get("/preferences/")["Location"] == SET_UP
 
 
 class _Any(dict[tuple[str, str], str]):
