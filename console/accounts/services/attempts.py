@@ -84,7 +84,7 @@ def _count(kind: str, subject: str, now: datetime) -> None:
     rows = Lock.objects.filter(kind=kind, subject=subject)
     if rows.filter(since__gt=window).update(failures=F("failures") + 1):
         return
-    if rows.update(failures=1, since=now):
+    if rows.filter(since__lte=window).update(failures=1, since=now):
         return
     made, new = Lock.objects.get_or_create(kind=kind, subject=subject, defaults={"since": now, "failures": 1})
     if not new:  # another was first
