@@ -36,6 +36,19 @@ def words(name: str, default: str = "") -> list[str]:
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
+def by_name(name: str, default: str) -> dict[str, int]:
+    """`operator=30,*=120`: whole numbers from 1 by name, of which `*` stands for every other name."""
+    found = {}
+    for word in words(name, default):
+        key, _, value = word.partition("=")
+        if not (key and value.isascii() and value.isdigit() and int(value) >= 1):
+            raise BadSetting(f"{name}: {word!r} cannot be meant; use names and whole numbers, as in {default}")
+        found[key] = int(value)
+    if "*" not in found:
+        raise BadSetting(f"{name}: needs a number for all other names, as in {default}")
+    return found
+
+
 def home(base: Path) -> Path:
     """The data folder: database, socket, logs, secret key. `WEIR_HOME` or ./var."""
     return Path(os.environ.get("WEIR_HOME") or base / "var").resolve()

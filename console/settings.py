@@ -25,6 +25,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
     "channels",
     "rest_framework",
     "drf_spectacular",
@@ -34,6 +35,7 @@ INSTALLED_APPS = [
     "lucide",
     "console.common",
     "console.tenants",
+    "console.accounts",
     "console.audit",
     "console.approvals",
     "console.embedded",
@@ -62,6 +64,8 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.tenants.middleware.ActorMiddleware",
+    "console.accounts.middleware.SessionMiddleware",
+    "console.accounts.middleware.SecondFactorMiddleware",
     # every page asks for a sign-in unless it says @login_not_required; the API has its own permissions
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "console.web.middleware.PreferencesMiddleware",
@@ -114,12 +118,28 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_ADAPTER = "console.tenants.adapter.AccountAdapter"
+ACCOUNT_ADAPTER = "console.accounts.adapter.AccountAdapter"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # strangers get no mail from us, and nobody signs up
 ACCOUNT_SESSION_REMEMBER = False
-MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_ADAPTER = "console.accounts.mfa_adapter.MfaAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+SOCIALACCOUNT_ADAPTER = "console.accounts.oidc.adapter.SocialAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form would be stopped by the CSP on its way to the provider; state is checked
+# so many failed sign-ins of one account, or from one address, within so many minutes lock it for as long
+WEIR_LOCK_ACCOUNT_FAILURES = int(os.environ.get("WEIR_LOCK_ACCOUNT_FAILURES", "5"))
+WEIR_LOCK_ADDRESS_FAILURES = int(os.environ.get("WEIR_LOCK_ADDRESS_FAILURES", "50"))
+WEIR_LOCK_MINUTES = int(os.environ.get("WEIR_LOCK_MINUTES", "15"))
+# roles that must have a second factor; operators may add to it on a page, never take away from it
+WEIR_SECOND_FACTOR_ROLES = environment.words("WEIR_SECOND_FACTOR_ROLES", "operator,finance,auditor" if SECURE else "")
+# minutes of a session, by role: "operator=30,*=120"; of several roles the shortest counts
+WEIR_SESSION_IDLE_MINUTES = environment.by_name("WEIR_SESSION_IDLE_MINUTES", "operator=60,finance=60,auditor=60,*=120")
+# what a person names to be called, such as an OpenID provider, may lie in our own network, and speak without TLS
+WEIR_OUTBOUND_PRIVATE = environment.flag("WEIR_OUTBOUND_PRIVATE")
+WEIR_SESSION_MINUTES = environment.by_name("WEIR_SESSION_MINUTES", "*=720")
 # without a mail server nothing is sent, and nothing fails
 SMTP_HOST = os.environ.get("WEIR_SMTP_HOST", "")
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if SMTP_HOST else 'dummy'}.EmailBackend"
@@ -135,12 +155,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
-        "OPTIONS": {"min_length": 12},
+        "OPTIONS": {"min_length": int(os.environ.get("WEIR_PASSWORD_LENGTH", "12"))},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {
+        "NAME": "console.accounts.passwords.BreachedPasswordValidator",
+        "OPTIONS": {"path": os.environ.get("WEIR_BREACHED_PASSWORDS", "")},
+    },
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_AGE = 60 * max(WEIR_SESSION_MINUTES.values())
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE

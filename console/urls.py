@@ -16,6 +16,7 @@ ROOMS = [
     ("billing/", "billing.pages"),
     ("settings/", "console.tenants.pages"),
     ("tenants/", "console.tenants.org_urls"),
+    ("settings/", "console.accounts.pages"),
     ("audit/", "console.audit.pages"),
     ("approvals/", "console.approvals.pages"),
 ]
@@ -26,7 +27,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("signin/<str:token>/", sign_in, name="sign_in_link"),
     path("access/", review, name="access_review"),
     path("invitation/<str:token>/", invitation, name="invitation"),
-    path("accounts/", include("console.tenants.account_pages")),
+    path("accounts/", include("console.accounts.allauth_pages")),
     path("i18n/", include("django.conf.urls.i18n")),
     path("i18n/js/", JavaScriptCatalog.as_view(), name="javascript-catalog"),
     path("api/v1/", include("console.api_urls")),

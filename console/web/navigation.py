@@ -24,6 +24,8 @@ _QUEUES = (
     "scheduling:calendar",
     "scheduling:reservation",
 )
+_SIGN_IN = ("accounts:policy", "accounts:lock")
+_PROVIDERS = ("accounts:provider",)
 _MOVES = ("scheduling:fragmentation", "scheduling:defrag")
 
 
@@ -136,6 +138,8 @@ MENU: tuple[Group, ...] = (
             Entry(_("Approvals"), "approvals:list", "stamp", ("approvals:",), visible=may_see),
             Entry(_("Access review"), "access_review", "user-check", ("access_review",), visible=may_review),
             Entry(_("API tokens"), "tenants:tokens", "key-round", ("tenants:token",), visible=_is_person),
+            Entry(_("Sign-in policy"), "accounts:policy", "shield-check", _SIGN_IN, visible=_sees_all),
+            Entry(_("Sign-in providers"), "accounts:providers", "building-2", _PROVIDERS, visible=_reads_audit),
             Entry(_("Audit log"), "audit:list", "scroll-text", ("audit:",), visible=_reads_audit),
             Entry(_("API reference"), "api-docs", "code-xml", ("api-docs",)),
         ),

@@ -1,13 +1,15 @@
 """Who holds a websocket, checked again and again for as long as it is open.
 
 A session that ended, a password that changed, an account that was switched off or lost its role must close the
-socket at once, not at the next page load. All sockets of a process are checked together: two queries and one a
-person, whatever their number.
+socket at once, not at the next page load; and so must a session that was idle for too long, and a person whose role
+asks for a second factor that is missing. All sockets of a process are checked together: two queries, one a person and
+one a session, whatever their number.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import structlog
@@ -17,6 +19,7 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError
 from django.utils.crypto import constant_time_compare
 
+from console.accounts import queries as accounts
 from console.common import clock
 from console.common.actor import Actor
 from console.tenants.models import ApiToken, User
@@ -49,30 +52,34 @@ def actors_of(credentials: Iterable[Credential]) -> dict[Credential, Actor]:
     """Those that are still good, with their present rights."""
     wanted = set(credentials)
     people = _session_users({c.session_key for c in wanted if c.session_key})
+    now = clock.now()
     tokens = _tokens({c.token_digest for c in wanted if c.token_digest})
     actors: dict[int, Actor] = {}
     found = {}
     for credential in wanted:
-        if user := people.get(credential.session_key):
+        if person := people.get(credential.session_key):
+            user, session = person
             if user.pk not in actors:
                 actors[user.pk] = actor_for_user(user)
-            found[credential] = actors[user.pk]
+            if not accounts.is_held_back(actors[user.pk], session, now):
+                found[credential] = actors[user.pk]
         elif token := tokens.get(credential.token_digest):
             found[credential] = actor_for_token(token)
     return found
 
 
-def _session_users(keys: set[str]) -> dict[str, User]:
+def _session_users(keys: set[str]) -> dict[str, tuple[User, dict[str, Any]]]:
+    """The person of each session that is good, and what stands in it."""
     sessions = {}
     for session in Session.objects.filter(session_key__in=keys, expire_date__gt=clock.now()) if keys else ():
         data = session.get_decoded()
         if SESSION_KEY in data:
-            sessions[session.session_key] = (int(data[SESSION_KEY]), str(data.get(HASH_SESSION_KEY, "")))
+            sessions[session.session_key] = (int(data[SESSION_KEY]), data)
     users = {user.pk: user for user in User.objects.filter(pk__in={pk for pk, _ in sessions.values()}, is_active=True)}
     return {
-        key: users[pk]
-        for key, (pk, proof) in sessions.items()
-        if pk in users and constant_time_compare(proof, users[pk].get_session_auth_hash())
+        key: (users[pk], data)
+        for key, (pk, data) in sessions.items()
+        if pk in users and constant_time_compare(str(data.get(HASH_SESSION_KEY, "")), users[pk].get_session_auth_hash())
     }
 
 

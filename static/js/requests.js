@@ -12,6 +12,12 @@ export function installRequests() {
     if (polls && document.hidden) event.preventDefault();
   });
 
+  // the server does not take a refresh for something that the person did (console/accounts/middleware.py)
+  body.addEventListener("htmx:configRequest", (event) => {
+    const polls = (event.detail.elt.getAttribute("hx-trigger") || "").includes("every");
+    if (polls) event.detail.headers["X-Weir-Poll"] = "1";
+  });
+
   for (const name of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) {
     body.addEventListener(name, (event) => {
       if (busy(event.detail.target)) event.detail.shouldSwap = false;

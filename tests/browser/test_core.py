@@ -44,7 +44,7 @@ def owner(tenant: Tenant) -> User:
 def sign_in(page: Page, user: User) -> None:
     page.get_by_label("Email").fill(user.email)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def place() -> None:

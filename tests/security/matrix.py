@@ -25,13 +25,20 @@ from tests.security.rules import (
     OWN,
     PEOPLE_CHANGE,
     PRICE_CHANGE,
+    PROVIDER,
+    PROVIDER_ADD,
+    PROVIDER_CHANGE,
+    PROVIDER_LIST,
     QUEUE_CHANGE,
     QUEUE_CREATE,
     QUEUE_MAKER,
     RESERVE,
     REVIEW,
     SERVICES,
+    SESSION_END,
     SHARING_CHANGE,
+    SIGN_IN_CHANGE,
+    SIGN_IN_POLICY,
     SUBMIT,
     SUBMITTER,
     TENANT_CHANGE,
@@ -74,6 +81,7 @@ _NEW_TENANT = {"slug": "walk", "name": "Walk", "currency": "CNY", "time_zone": "
 _SUSPEND = {"action": "suspend", "running": "keep", "reason": "walk"}
 _INVITE = {"email": "walk@example.test", "role": "member", "days": "7"}
 _LIMITS = {"limit_share_bp": 10_000, "limit_running_jobs": None}
+_GROUP = {"group": "walk", "tenant": "aurora", "role": "viewer"}
 _CORDON = {"state": "cordoned", "reason": "walk"}
 
 
@@ -130,8 +138,33 @@ ROWS: Final[list[Row]] = [
     Row(OWN, "POST", "accounts/2fa/totp/activate/", 302),
     Row(OWN, "POST", "accounts/2fa/recovery-codes/generate/", 302),
     *_gets(OWN, "accounts/2fa/totp/deactivate/", "accounts/2fa/recovery-codes/", yes=404),
-    *_gets(OWN, "accounts/2fa/recovery-codes/download/", yes=404),
     Row(OWN, "POST", "accounts/2fa/totp/deactivate/", 404),
+    *_gets(OWN, "accounts/2fa/passkeys/"),
+    *_gets(OWN, "accounts/2fa/passkeys/add/", "accounts/2fa/passkeys/<int:pk>/remove/", yes=302),
+    Row(OWN, "POST", "accounts/2fa/passkeys/add/", 302),
+    Row(OWN, "POST", "accounts/2fa/passkeys/<int:pk>/remove/", 302),
+    Row(OWN, "GET", "accounts/2fa/passkeys/reauthenticate/", 302),  # to the password: these people have no passkey
+    Row(OWN, "POST", "accounts/2fa/passkeys/reauthenticate/", 302),
+    Row(OPEN, "GET", "accounts/2fa/passkeys/login/", 302),
+    Row(OPEN, "POST", "accounts/2fa/passkeys/login/", 302),
+    *_gets(OPEN, "accounts/oidc/<str:provider_id>/login/", "accounts/oidc/<str:provider_id>/login/callback/", yes=404),
+    *_gets(OPEN, "accounts/oidc/cancelled/", yes=302),
+    *_gets(OWN, "accounts/oidc/again/", yes=404),  # these people have a password
+    # how one signs in, and who must do so how
+    *_gets(PROVIDER_LIST, "settings/providers/"),
+    Row(PROVIDER_ADD, "GET", "settings/providers/new/"),
+    Row(PROVIDER_ADD, "POST", "settings/providers/new/", 422),
+    Row(PROVIDER, "GET", "settings/providers/<str:public_id>/"),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/", 422),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/groups", 302, _GROUP),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/groups/<str:group_id>/remove", 302),
+    Row(PROVIDER_CHANGE, "POST", "settings/providers/<str:public_id>/delete", 302),
+    *_gets(OWN, "settings/security/", "settings/security/browsers/export/"),
+    Row(OWN, "POST", "settings/security/browsers/end-others", 302),
+    Row(SESSION_END, "POST", "settings/security/browsers/<str:public_id>/end", 302),
+    *_gets(SIGN_IN_POLICY, "settings/access/", "settings/access/failed/"),
+    Row(SIGN_IN_CHANGE, "POST", "settings/access/", 302, {"role": "finance", "required": "yes"}),
+    Row(SIGN_IN_CHANGE, "POST", "settings/access/failed/<str:public_id>/unlock", 302),
     # the whole pool
     *_gets(FLEET, "overview/trends/<str:chart>.json", "heatmap/layout.json", "heatmap/tenants.json", "heatmap/table/"),
     *_gets(FLEET, "heatmap/nodes/<str:node>/<int:index>/"),

@@ -138,6 +138,25 @@ APPROVE = Rule(
     frozenset({"operator"}),
     SIGNED_IN - {"operator", "auditor"},
 )
+SESSION_END = Rule(
+    "A session is ended by its own person, and by an operator. Others see none.",
+    TOKEN_REVOKE.may,
+    TOKEN_REVOKE.hidden,
+)
+SIGN_IN_POLICY = Rule("How people must sign in, and who failed to, is seen by operators and auditors.", _WATCHERS)
+SIGN_IN_CHANGE = Rule("How people must sign in is set, and locks are opened, by operators.", frozenset({"operator"}))
+PROVIDER_LIST = Rule(
+    "Sign-in providers are seen by operators and auditors, and a tenant's by its owners.",
+    frozenset({"stranger", "owner"}) | _WATCHERS,
+)
+PROVIDER_ADD = Rule(
+    "Sign-in providers are set up by operators, and by owners for their tenant.",
+    frozenset({"stranger", "owner", "operator"}),
+)
+PROVIDER = Rule("One provider of a tenant: its owners, operators and auditors.", PROVIDER_LIST.may - _STRANGE, _STRANGE)
+PROVIDER_CHANGE = Rule(
+    "A tenant's provider is changed by its owners, and by operators.", frozenset({"owner", "operator"}), _STRANGE
+)
 AUDIT = Rule(
     "The audit log is read by tenant owners (their part), operators and auditors.",
     frozenset({"stranger", "owner"}) | _WATCHERS,

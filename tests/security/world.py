@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from django.contrib.sessions.models import Session
+
 from billing.catalog.services import set_price
 from billing.invoices import services as invoicing
 from billing.ledger.services import move
 from billing.metering import services as metering
+from console.accounts.models import BrowserSession, Lock
+from console.accounts.services.providers import create_provider, map_group
 from console.approvals.services import request_approval
 from console.audit.models import AuditEntry
 from console.audit.services import record
 from console.common import clock
 from console.common.actor import system
 from console.tenants import services as tenants
+from console.tenants.models import User
 from console.tenants.queries import actor_for_user
 from pool.nodes.models import LogChunk
 from pool.scheduling.models import Decision, DefragPlan, FragmentationSample, Job, JobEvent, Reservation
@@ -91,6 +96,12 @@ def make_world(actors: Actors) -> World:
     approval = request_approval(
         actor_for_user(second), "tenant.close", ("tenant", actors.a.public_id), f"{NAME}-tenant", {}, f"{NAME} reason"
     )
+    session = _session_of(actors.users["owner_a"], now)
+    lock = Lock.objects.create(kind="account", subject=f"{NAME}@aurora.test", since=now, failures=2)
+    provider = create_provider(
+        _SYSTEM, actors.a, secret="s", name=f"{NAME}-idp", issuer="https://login.example.com", client_id="weir"
+    )
+    group = map_group(_SYSTEM, provider, f"{NAME}-group", "viewer", actors.a)
     ids = {
         ("tenants", "public_id"): actors.a.public_id,
         ("tenants", "project_id"): project.public_id,
@@ -129,6 +140,16 @@ def make_world(actors: Actors) -> World:
         ("tokens", "public_id"): token.public_id,
         ("audit", "public_id"): entry.public_id,
         ("signin", "token"): "no-such-link",
+        ("settings/security/browsers/<str:public_id>/end", "public_id"): session.public_id,
+        ("settings/access/failed/<str:public_id>/unlock", "public_id"): lock.public_id,
+        ("settings/providers/<str:public_id>/", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups/<str:group_id>/remove", "public_id"): provider.public_id,
+        ("settings/providers/<str:public_id>/groups/<str:group_id>/remove", "group_id"): group.public_id,
+        ("settings/providers/<str:public_id>/delete", "public_id"): provider.public_id,
+        ("accounts/oidc/<str:provider_id>/login/", "provider_id"): "idp_none",
+        ("accounts/oidc/<str:provider_id>/login/callback/", "provider_id"): "idp_none",
+        ("accounts/2fa/passkeys/<int:pk>/remove/", "pk"): "1",
     }
     canaries = {NAME, actors.a.slug, "Aurora", *ids.values()} - {
         "cancel",
@@ -139,5 +160,12 @@ def make_world(actors: Actors) -> World:
         "use",
         "queue",
         "no-such-link",
+        "1",
+        "idp_none",
     }
     return World(actors, ids, frozenset(canaries - {price.public_id}))
+
+
+def _session_of(user: User, now: datetime) -> BrowserSession:
+    row = Session.objects.create(session_key=f"{NAME}-key", session_data="", expire_date=now + timedelta(days=1))
+    return BrowserSession.objects.create(session=row, user=user, started_at=now, last_seen_at=now, device=NAME)

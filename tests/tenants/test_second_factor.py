@@ -13,8 +13,8 @@ from django.core import mail
 from django.db import IntegrityError
 from django.test import Client
 
+from console.accounts import allauth_pages
 from console.audit.models import AuditEntry
-from console.tenants import account_pages
 from console.tenants.models import User
 from tests import factories
 
@@ -69,7 +69,7 @@ def test_no_factor_without_its_entry(client: Client, user: User, monkeypatch: py
     def fails(*_: Any, **__: Any) -> None:
         raise IntegrityError("the log cannot be written")
 
-    monkeypatch.setattr(account_pages, "record", fails)
+    monkeypatch.setattr(allauth_pages, "record", fails)
     with pytest.raises(IntegrityError):
         activate(client)
     assert not Authenticator.objects.exists()
