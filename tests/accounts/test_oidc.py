@@ -22,7 +22,7 @@ from tests.identity.running import CLIENT, SECRET, Identity, running
 ROOT = system("test")
 HOST = "http://testserver"
 EMAIL = "ada@aurora.example"
-pytestmark = [pytest.mark.usefixtures("live"), pytest.mark.processes]
+pytestmark = [pytest.mark.usefixtures("live"), pytest.mark.processes, pytest.mark.once]
 
 
 @pytest.fixture(scope="module")
