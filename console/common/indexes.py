@@ -10,7 +10,7 @@ from typing import Any
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from console.common.triggers import Hook
+from console.common.migrating import Hook
 
 
 def without_indexes(

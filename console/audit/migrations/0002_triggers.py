@@ -1,7 +1,7 @@
 from django.db import migrations
 
 from console.audit.triggers import install
-from console.common.triggers import Hook
+from console.common.migrating import Hook
 
 
 class Migration(migrations.Migration):
