@@ -128,9 +128,10 @@ def test_powers_come_only_by_a_mapping_made_on_the_server_and_go_with_the_group(
         with pytest.raises(NotAllowed):
             providers.map_group(who, provider, "money", "finance", None)
     providers.map_group(ROOT, provider, "money", "finance", None)
-    identity.person(EMAIL, "money", "researchers")
+    identity.person(EMAIL, "money")
     go(identity, provider)
-    assert User.objects.get(email=EMAIL).platform_role == "finance"
+    found = User.objects.get(email=EMAIL)
+    assert (found.platform_role, found.platform_role_by) == ("finance", "oidc")
     identity.person(EMAIL, "researchers")
     go(identity, provider)
     assert User.objects.get(email=EMAIL).platform_role == ""
@@ -138,6 +139,17 @@ def test_powers_come_only_by_a_mapping_made_on_the_server_and_go_with_the_group(
     # an operator who could now point the provider elsewhere would come in with finance's power
     with pytest.raises(NotAllowed):
         providers.change_provider(actors.operator, provider, issuer="https://evil.example.com")
+
+
+def test_a_power_over_money_and_a_tenants_work_are_not_given_together(
+    identity: Identity, provider: OidcProvider
+) -> None:
+    providers.map_group(ROOT, provider, "money", "finance", None)
+    identity.person(EMAIL, "money", "researchers")
+    _, answer = go(identity, provider)
+    assert answer.status_code == 409
+    assert not User.objects.filter(email=EMAIL).exists()
+    assert AuditEntry.objects.filter(action="auth.login", result="refused").count() == 1
 
 
 def test_two_powers_at_once_are_refused(identity: Identity, provider: OidcProvider) -> None:

@@ -14,9 +14,9 @@ from console.accounts.models import OidcGrant, OidcProvider
 from console.audit.services import record
 from console.common import clock
 from console.common.actor import Actor, TenantRole, system
-from console.common.errors import NotAllowed
+from console.common.errors import Conflict, NotAllowed
 from console.tenants.models import Membership, Tenant, User
-from console.tenants.services import add_member, create_user
+from console.tenants.services import add_member, create_user, end_membership, set_platform_role
 
 # of several roles in one tenant the first of these counts
 _RANK = (TenantRole.OWNER, TenantRole.MEMBER, TenantRole.BILLING, TenantRole.VIEWER)
@@ -34,7 +34,7 @@ def sign_in(provider: OidcProvider, claims: dict[str, Any], nobody: Actor) -> So
         # after the commit: what is gone stays taken away
         if not account.user.platform_role and not Membership.objects.filter(user=account.user).exists():
             raise NotAllowed("none of your groups at the provider has a role here", code="no_role")
-    except NotAllowed as refusal:
+    except (NotAllowed, Conflict) as refusal:
         facts = {"reason": refusal.message, "subject": str(claims.get("sub", ""))[:80]}
         record(nobody, "auth.login", provider, tenant_id=provider.tenant_id, after=facts, result="refused")
         raise
@@ -46,11 +46,11 @@ def take_back(actor: Actor, grant: OidcGrant) -> None:
     user = grant.user
     if grant.tenant_id is None:
         if user.platform_role == grant.role:
-            user.platform_role = ""
-            user.save(update_fields=["platform_role"])
-            record(actor, "user.platform_role", user, before={"platform_role": grant.role}, after={"platform_role": ""})
-    elif Membership.objects.filter(user=user, tenant_id=grant.tenant_id, role=grant.role).delete()[0]:
-        record(actor, "member.remove", user, tenant_id=grant.tenant_id, before={"role": grant.role})
+            set_platform_role(actor, user, "")
+    else:
+        held = Membership.objects.filter(user=user, tenant_id=grant.tenant_id, role=grant.role).select_related("user")
+        for member in held:
+            end_membership(actor, member)
     grant.delete()
 
 
@@ -109,6 +109,8 @@ def _check_may_open(provider: OidcProvider, user: User, wanted: Roles) -> None:
     An account with a power in the installation is opened only by a provider that gives it this very power, which a
     command on the server has allowed; a tenant's own provider opens none that reaches beyond its tenant.
     """
+    if user.kind != User.Kind.PERSON:
+        raise NotAllowed("a service account never signs in")
     ours = provider.grants.filter(user=user, tenant=None).exists()
     if user.platform_role and not ours and wanted.get(None) != user.platform_role:
         raise NotAllowed("this account has a role in the installation that the provider does not give")
@@ -135,10 +137,8 @@ def _apply(provider: OidcProvider, user: User, wanted: Roles, actor: Actor) -> N
 def _give_power(provider: OidcProvider, user: User, role: str, actor: Actor) -> None:
     if user.platform_role:  # by hand, by another provider, or ours already
         return
-    user.platform_role = role
-    user.save(update_fields=["platform_role"])
+    set_platform_role(actor, user, role)
     _note(provider, user, None, role)
-    record(actor, "user.platform_role", user, before={"platform_role": ""}, after={"platform_role": role})
 
 
 def _give_membership(

@@ -4,7 +4,7 @@ from console.tenants.services.invitations import accept_invitation, invite, mail
 from console.tenants.services.links import consume_sign_in_link, create_sign_in_link
 from console.tenants.services.people import create_user, set_platform_role, update_profile
 from console.tenants.services.projects import create_project, rename_project, set_archived, set_project_limits
-from console.tenants.services.roles import add_member, remove_member, require_manager, set_project_role
+from console.tenants.services.roles import add_member, end_membership, remove_member, require_manager, set_project_role
 from console.tenants.services.service_accounts import (
     close_service_account,
     create_service_account,
@@ -33,6 +33,7 @@ __all__ = [
     "create_tenant",
     "create_token",
     "create_user",
+    "end_membership",
     "invite",
     "mail_invitation",
     "remove_member",

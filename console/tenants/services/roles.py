@@ -60,11 +60,16 @@ def remove_member(actor: Actor, tenant: Tenant, user: User) -> None:
     if user.kind != User.Kind.PERSON:
         raise Conflict("a service account is closed, not removed")
     _keep_an_owner(found)
-    now = clock.now()
-    ended = user.api_tokens.filter(tenant=tenant, revoked_at__isnull=True).update(revoked_at=now)
-    before = {"role": found.role}
+    end_membership(actor, found)
+
+
+def end_membership(actor: Actor, found: Membership) -> None:
+    """Writes what remove_member has checked, or what a sign-in provider takes back."""
+    user, before = found.user, {"role": found.role}
+    live = user.api_tokens.filter(tenant_id=found.tenant_id, revoked_at__isnull=True)
+    ended = live.update(revoked_at=clock.now())
     found.delete()
-    record(actor, "member.remove", user, tenant_id=tenant.pk, before=before, after={"tokens_revoked": ended})
+    record(actor, "member.remove", user, tenant_id=found.tenant_id, before=before, after={"tokens_revoked": ended})
 
 
 @transaction.atomic
