@@ -23,6 +23,7 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from pool.inventory.models import DeviceModel
 
 PAGE = 100
@@ -48,7 +49,7 @@ TABS = {
 @require_http_methods(["GET", "POST"])
 def prices(request: HttpRequest) -> HttpResponse:
     """Filters: when (a tab), q, isolation, fleet. POST sets a price."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if request.method == "POST":
         services.check_may_set(actor)
     form = PriceForm(request.POST if request.method == "POST" else None)
@@ -78,7 +79,7 @@ def prices(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = _filtered(actor, request, clock.now()).iterator(chunk_size=1000)
     return export_response(request.GET.get("format", "csv"), rows, COLUMNS, "prices")
 
@@ -86,7 +87,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 def cancel(request: HttpRequest, public_id: str) -> HttpResponse:
     """Takes back a price that has not begun."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     try:
         services.cancel_price(actor, queries.price_for(actor, public_id))
         messages.success(request, _("The scheduled price is cancelled."))

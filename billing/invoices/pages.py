@@ -24,6 +24,7 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, FieldError, InvalidInput, NotAllowed
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants.models import Tenant
 from console.tenants.queries import tenant_for
 
@@ -42,7 +43,7 @@ COLUMNS = [
 
 def reader(request: HttpRequest) -> Actor:
     """The actor, or NotAllowed where it may read nobody's invoices."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_see_money(actor):
         raise NotAllowed("invoices are for owners and billing contacts of a tenant")
     return actor

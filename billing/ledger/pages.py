@@ -17,12 +17,13 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
 from console.common.exports import export_response
 from console.common.listing import Page, page_of
+from console.common.signed_in import actor_of
 from console.tenants.queries import tenant_for
 
 
 def reader(request: HttpRequest) -> Actor:
     """The actor, or NotAllowed where it may read nobody's money."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_see_money(actor):
         raise NotAllowed(_("the ledger is for owners and billing contacts of a tenant"))
     return actor
@@ -176,13 +177,13 @@ def _with_balances(account: Account, page: Page[Entry]) -> list[Side]:
 
 
 def _finance(request: HttpRequest) -> Actor:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     services.check_finance(actor)
     return actor
 
 
 def _overseer(request: HttpRequest) -> Actor:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_money:
         raise NotAllowed(_("the books of all tenants are for finance, operators and auditors"))
     return actor

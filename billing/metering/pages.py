@@ -25,6 +25,7 @@ from console.common.actor import Actor
 from console.common.errors import NotAllowed
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 
 SUMS = [
     Column(_("Group"), "label"),
@@ -85,7 +86,7 @@ def _price_of(row: UsageRecord, field: str) -> object:
 
 
 def _reader(request: HttpRequest) -> Actor:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_see_money(actor):
         raise NotAllowed("usage and its cost are for owners and billing contacts of a tenant")
     return actor
@@ -103,7 +104,7 @@ def usage(request: HttpRequest) -> HttpResponse:
         "whole": whole,
         "records_query": where.query(),
         "largest": max((row.card_us for row in rows), default=0),
-        "reconciles": request.actor.sees_all_money,  # type: ignore[attr-defined]
+        "reconciles": actor_of(request).sees_all_money,
     }
     return render(request, "billing/usage.html", context)
 
@@ -171,7 +172,7 @@ def _balance_rows(result: Reconciliation) -> Iterator[BalanceRow]:
 
 
 def _reconciled(request: HttpRequest) -> tuple[filters.Where, Reconciliation]:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_money:
         raise NotAllowed("the reconciliation is for finance, operators and auditors")
     now = clock.now()

@@ -17,6 +17,7 @@ from console.common.actor import Actor
 from console.common.errors import NotFound
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 
 app_name = "approvals"
 
@@ -38,7 +39,7 @@ COLUMNS = [
 @require_GET
 def approval_list(request: HttpRequest) -> HttpResponseBase:
     """Tabs: waiting (the first), all; `format` exports."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = queries.approvals_for(actor)
     shown = "all" if request.GET.get("show") == "all" else "waiting"
     if shown == "waiting":
@@ -63,7 +64,7 @@ def _row(actor: Actor, row: Approval) -> dict[str, object]:
 @require_POST
 def decide(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     """`verb`: approve, or refuse (by who asked: withdraw), with a `reason`."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.approval_for(actor, public_id)
     if verb == "approve":
         done = services.approve(actor, found)

@@ -18,6 +18,7 @@ from console.common.actor import Actor
 from console.common.errors import NotFound
 from console.common.exports import FORMATS, Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants.models import Tenant
 from console.tenants.queries import tenant_for, tenants_for
 
@@ -45,7 +46,7 @@ COLUMNS = [
 
 @require_GET
 def entry_list(request: HttpRequest) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     form = FilterForm(request.GET)
     rows = queries.entries_for(actor, form.wanted(_tenant_id(actor, form))) if form.is_valid() else _nothing(actor)
     if request.GET.get("format") in FORMATS:
@@ -63,7 +64,7 @@ def entry_list(request: HttpRequest) -> HttpResponseBase:
 
 @require_GET
 def entry_detail(request: HttpRequest, public_id: str) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     entry = queries.entry_for(actor, public_id)
     text = orjson.loads(entry.text)
     context = {

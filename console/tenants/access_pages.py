@@ -15,6 +15,7 @@ from console.common import clock
 from console.common.actor import Actor
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants import access
 from console.tenants.models import User
 from console.tenants.queries import people_tenants_for
@@ -39,7 +40,7 @@ COLUMNS = [
 @require_GET
 def review(request: HttpRequest) -> HttpResponseBase:
     """Filters: text, tenant; `format` exports exactly what is filtered, and that is in the audit log."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     text = request.GET.get("text", "").strip()[:200].replace("\0", "")
     tenant = request.GET.get("tenant", "")[:64].replace("\0", "")
     rows = access.accounts_for(actor, text, tenant)

@@ -14,10 +14,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from console.common import clock
-from console.common.actor import Actor, ProjectRole
+from console.common.actor import ProjectRole
 from console.common.errors import Conflict, InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants import queries, services
 from console.tenants.models import Membership, Project, ProjectMembership, Tenant
 from console.tenants.org_forms import InviteForm, LimitsForm, ProjectForm, cards_of
@@ -47,7 +48,7 @@ TENANT_COLUMNS = [
 @require_GET
 def tenant_list(request: HttpRequest) -> HttpResponseBase:
     """Filters: state, text; `format` exports exactly what is filtered."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     state, text = request.GET.get("state", ""), request.GET.get("text", "").strip()[:64]
     rows = queries.people_tenants_for(actor)
     if state in Tenant.State.values:
@@ -65,7 +66,7 @@ def tenant_list(request: HttpRequest) -> HttpResponseBase:
 
 @require_GET
 def tenant_detail(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return overview(request, queries.people_tenant_for(actor, public_id))
 
 
@@ -84,7 +85,7 @@ def overview(
 
 @require_POST
 def project_create(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     form = ProjectForm(request.POST)
     given = {"slug": request.POST.get("slug", ""), "name": request.POST.get("name", "")}
@@ -97,7 +98,7 @@ def project_create(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_GET
 def people(request: HttpRequest, public_id: str) -> HttpResponseBase:
     """Members by e-mail, with roles in projects; `format` exports them."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if wanted := request.GET.get("format"):
         rows = queries.members_of(actor, tenant).order_by("user__email").iterator(chunk_size=500)
@@ -112,7 +113,7 @@ def _people(
     refusal: InvalidInput | Conflict | None = None,
     **more: Any,
 ) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     context = {
         "page": page_of(queries.members_of(actor, tenant), request.GET, order=("user__email",)),
         "invitations": list(queries.invitations_of(actor, tenant)[:50]),
@@ -129,7 +130,7 @@ def _people(
 @require_POST
 def invite(request: HttpRequest, public_id: str) -> HttpResponse:
     """The link is in this answer and in the mail, and nowhere else."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     form = InviteForm(request.POST)
     services.require_manager(actor, tenant)
@@ -147,7 +148,7 @@ def invite(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def invitation_revoke(request: HttpRequest, public_id: str, invitation_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     services.require_manager(actor, tenant)
     services.revoke_invitation(actor, queries.invitation_for(actor, tenant, invitation_id))
@@ -157,7 +158,7 @@ def invitation_revoke(request: HttpRequest, public_id: str, invitation_id: str) 
 @require_POST
 def member_role(request: HttpRequest, public_id: str, user_id: str) -> HttpResponse:
     """POST `role`; empty: the person leaves the tenant."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     user = queries.member_for(actor, tenant, user_id)
     role = request.POST.get("role", "")
@@ -172,7 +173,7 @@ def member_role(request: HttpRequest, public_id: str, user_id: str) -> HttpRespo
 
 @require_GET
 def project(request: HttpRequest, public_id: str, project_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     return project_page(request, queries.project_of(actor, tenant, project_id))
 
@@ -180,7 +181,7 @@ def project(request: HttpRequest, public_id: str, project_id: str) -> HttpRespon
 def project_page(
     request: HttpRequest, found: Project, refusal: InvalidInput | Conflict | None = None, **more: Any
 ) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     held = {one.membership_id: one for one in found.roles.all()}
     members = queries.members_of(actor, found.tenant).exclude(role=Membership.Role.OWNER).order_by("user__email")[:500]
     context = {
@@ -198,7 +199,7 @@ def project_page(
 @require_POST
 def project_change(request: HttpRequest, public_id: str, project_id: str) -> HttpResponse:
     """POST `action`: rename (name), archive, reopen, or role (user, role)."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     found = queries.project_of(actor, tenant, project_id)
     action = request.POST.get("action", "")
@@ -239,7 +240,7 @@ def answer(
     form: Any = None,
 ) -> HttpResponse:
     """A page of the tenant, with what was refused above it and at its fields."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     problems = []
     for error in refusal.errors if isinstance(refusal, InvalidInput) else ():
         if form is not None and error.field in form.fields and form.is_bound:
@@ -262,7 +263,7 @@ def _tabs(request: HttpRequest, tenant: Tenant) -> list[dict[str, Any]]:
         ("people:people", _("People")),
         ("people:services", _("Service accounts")),
     ]
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     admin = any(grant.tenant_id == tenant.pk and grant.role is ProjectRole.ADMIN for grant in actor.projects.values())
     if not (admin or actor.may_manage(tenant.pk) or actor.sees_all_work):
         pages.pop()  # service accounts are for who manages them

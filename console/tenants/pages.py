@@ -16,6 +16,7 @@ from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import InvalidInput, NotFound
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants import queries, services
 from console.tenants.forms import TokenForm
 
@@ -26,7 +27,7 @@ app_name = "tenants"
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
     """The list and the form. A new secret is in the answer to its POST and nowhere else."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     form = TokenForm(actor, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {}
     if request.method == "POST" and form.is_valid():
@@ -40,7 +41,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     services.revoke_token(actor, queries.revocable_token(actor, public_id))
     return redirect("tenants:tokens")
 

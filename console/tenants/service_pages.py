@@ -14,6 +14,7 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants import queries, services
 from console.tenants.models import Tenant
 from console.tenants.org_forms import ServiceAccountForm, ServiceTokenForm
@@ -34,7 +35,7 @@ COLUMNS = [
 @require_http_methods(["GET", "POST"])
 def service_accounts(request: HttpRequest, public_id: str) -> HttpResponseBase:
     """GET: the list, `format` exports it. POST `name`, `role`, `project`: a new one."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if not sees_services(actor, tenant):
         raise NotAllowed("service accounts are for owners of the tenant, and in a project for its admins")
@@ -62,7 +63,7 @@ def service_accounts(request: HttpRequest, public_id: str) -> HttpResponseBase:
 @require_POST
 def service_token(request: HttpRequest, public_id: str) -> HttpResponse:
     """The secret is in this answer and nowhere else."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if not manages_services(actor, tenant):
         raise NotAllowed("service accounts are for owners of the tenant, and in a project for its admins")
@@ -80,7 +81,7 @@ def service_token(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def service_close(request: HttpRequest, public_id: str, account_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if not manages_services(actor, tenant):
         raise NotAllowed("service accounts are for owners of the tenant, and in a project for its admins")
@@ -90,7 +91,7 @@ def service_close(request: HttpRequest, public_id: str, account_id: str) -> Http
 
 @require_POST
 def service_token_revoke(request: HttpRequest, public_id: str, token_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if not manages_services(actor, tenant):
         raise NotAllowed("service accounts are for owners of the tenant, and in a project for its admins")
@@ -123,7 +124,7 @@ def _token_form(actor: Actor, tenant: Tenant, data: Any = None) -> ServiceTokenF
 def _page(
     request: HttpRequest, tenant: Tenant, refusal: InvalidInput | Conflict | None = None, **more: Any
 ) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     context = {
         "page": page_of(queries.service_accounts_of(actor, tenant), request.GET),
         "account_form": _account_form(actor, tenant),

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
+from console.common.signed_in import actor_of
 from console.tenants import ports, queries, services
 from console.tenants.closing import ask_to_close
 from console.tenants.impact import Impact, impact_of
@@ -25,7 +25,7 @@ from console.tenants.org_pages import attempt, overview, project_page
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """With a project and the invitation of its first owner, whose link is in this answer and nowhere else."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.is_operator:
         raise NotAllowed("only an operator creates tenants")
     form = TenantForm(request.POST if request.method == "POST" else None)
@@ -55,7 +55,7 @@ def _refused(request: HttpRequest, form: TenantForm, refusal: InvalidInput | Con
 @require_POST
 def change(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `action`: suspend (running, reason), resume, or close (reason: asks a second operator)."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     if not actor.is_operator:
         raise NotAllowed("only an operator suspends, resumes and closes tenants")
@@ -86,7 +86,7 @@ def _nothing() -> None:
 @require_POST
 def quota(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `cards`, `jobs`, and `project` for its part: first what it would do to what runs; with `sure` it is done."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     tenant = queries.people_tenant_for(actor, public_id)
     named = request.POST.get("project", "")
     found = queries.project_of(actor, tenant, named) if named else None

@@ -21,6 +21,7 @@ from console.common.actor import Actor
 from console.common.errors import NotAllowed, NotFound
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants.models import Tenant
 from console.web import access, figures, sparkline
 from pool.inventory import queries as inventory
@@ -39,7 +40,7 @@ _DAY = timedelta(days=1)
 
 def _viewer(request: HttpRequest) -> Actor:
     """The acting person, if the whole fleet is theirs to see."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_work:
         raise NotAllowed(_("The heatmap of the whole fleet is for operators and auditors."))
     return actor
@@ -73,7 +74,7 @@ def device_panel(request: HttpRequest, node: str, index: int) -> HttpResponse:
 @require_GET
 def device_at(request: HttpRequest, node: str, index: int) -> HttpResponse:
     """To the page of a card that is known by its node and number."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return redirect("inventory:device_detail", _device_at(actor, node, index).public_id)
 
 
@@ -81,7 +82,7 @@ def device_at(request: HttpRequest, node: str, index: int) -> HttpResponse:
 @never_cache
 def node_panel(request: HttpRequest, node: str) -> HttpResponse:
     """The last step of the zoom: every card of a node with its slices."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = inventory.node_for(actor, node)
     devices = list(inventory.devices_for(actor).filter(node=found))
     live = access.readings_for(actor, devices)
@@ -104,7 +105,7 @@ def node_panel(request: HttpRequest, node: str) -> HttpResponse:
 @never_cache
 def device_now(request: HttpRequest, public_id: str) -> HttpResponse:
     """Live facts of one card for its page."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     device = inventory.device_for(actor, public_id)
     reading = access.readings_for(actor, [device]).get(device.pk)
     context = {"device": device, "reading": reading, "hidden": not access.sees_telemetry(actor, device)}
@@ -115,7 +116,7 @@ def device_now(request: HttpRequest, public_id: str) -> HttpResponse:
 @never_cache
 def device_history(request: HttpRequest, public_id: str, chart: str) -> JsonResponse:
     """`chart`: "use" or "heat". A day of rollups, for a tenant no further back than it holds the whole card."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     device = inventory.device_for(actor, public_id)
     since = access.history_from(actor, device, clock.now() - _DAY)
     points = [] if since is None else readings.history(device, since)

@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from console.common import clock
-from console.common.actor import Actor
 from console.common.errors import NotAllowed, NotFound
+from console.common.signed_in import actor_of
 from console.web import events, figures, heat_texts, own, strip
 from console.web.newest import jobs_part
 from pool.nodes import readings
@@ -25,7 +25,7 @@ WEEK = 2_016  # samples of five minutes
 @require_GET
 @never_cache
 def overview(request: HttpRequest) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_work:
         return own.page(request, actor)
     context = {
@@ -41,7 +41,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @never_cache
 def strip_part(request: HttpRequest) -> HttpResponse:
     """The figures alone, for the page that renews them."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     shown = strip.for_platform(actor) if actor.sees_all_work else own.strip(actor, clock.now())
     return render(request, "web/strip_news.html", {"strip": shown})
 
@@ -49,14 +49,14 @@ def strip_part(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 def events_part(request: HttpRequest) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return render(request, "web/events.html", {"events": events.latest(actor)})
 
 
 @require_GET
 @never_cache
 def jobs(request: HttpRequest) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return render(request, "web/jobs.html", jobs_part(actor, request.GET.get("jobs", "active")))
 
 
@@ -64,7 +64,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 @never_cache
 def trend(request: HttpRequest, chart: str) -> JsonResponse:
     """`chart`: "use" or "queue", the last hours of the whole pool, or "fragmentation", its last week."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_work:
         raise NotAllowed(_("The trends of the whole pool are for operators and auditors."))
     if chart == "fragmentation":

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.http import require_GET, require_http_methods
 
-from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput
+from console.common.signed_in import actor_of
 from console.tenants.models import User
 from console.tenants.services import update_profile
 from console.web import heatmap, overview, preferences, queue_trends
@@ -55,7 +55,7 @@ def _save(request: HttpRequest) -> HttpResponse:
         raise InvalidInput([FieldError("preferences", "must be a theme, language and time zone that are offered")])
     user = request.user
     if isinstance(user, User):
-        actor: Actor = request.actor  # type: ignore[attr-defined]
+        actor = actor_of(request)
         update_profile(
             actor,
             user,
@@ -83,7 +83,7 @@ def _next(request: HttpRequest) -> str:
 @require_GET
 def palette(request: HttpRequest) -> HttpResponse:
     """The results of the palette as a fragment; without htmx a page of its own."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     text = request.GET.get("q", "")[: search.LONGEST]
     context = {"groups": search.search(actor, text), "text": text.strip()}
     fragment = bool(getattr(request, "htmx", False))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from console.web import figures
 from pool.scheduling import queries
 from pool.scheduling.models import Queue, QueueSample
@@ -25,7 +25,7 @@ _GAP_S = 900  # five minutes lie between two samples
 @never_cache
 def queue_trend(request: HttpRequest, public_id: str) -> JsonResponse:
     """A week of one queue: cards held, entitled to and wanted."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     queue = queries.queue_for(actor, public_id)
     return JsonResponse(_cards(sharing.samples(actor, queue)))
 
@@ -34,7 +34,7 @@ def queue_trend(request: HttpRequest, public_id: str) -> JsonResponse:
 @never_cache
 def shares_trend(request: HttpRequest) -> JsonResponse:
     """A day of the largest queues in sight: what each held of its entitlement, in percent."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return JsonResponse(_parts(sharing.day_of_largest(actor, MOST)))
 
 

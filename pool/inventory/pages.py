@@ -21,6 +21,7 @@ from console.common.errors import InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
 from console.common.pairs import pairs
+from console.common.signed_in import actor_of
 from pool.inventory import queries
 from pool.inventory.draining import ask_to_drain
 from pool.inventory.filters import NODE_STATES, NodeFilter, node_filter
@@ -49,7 +50,7 @@ NODE_COLUMNS = [
 @require_GET
 def nodes(request: HttpRequest) -> HttpResponseBase:
     """Filters: site, rack, model, state (a tab), text; `format` exports exactly what is filtered."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     where = node_filter(request.GET)
     found = queries.nodes_for(actor, where)
     if wanted := request.GET.get("format"):
@@ -66,7 +67,7 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
 
 @require_GET
 def node(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.node_for(actor, public_id)
     context = {
         "node": found,
@@ -84,7 +85,7 @@ def node(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def node_state(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `state`: ready, cordoned or draining; `reason` goes to the audit log. Operators only."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.node_for(actor, public_id)
     changed = set_node_state(actor, found, request.POST.get("state", ""), request.POST.get("reason", "")[:200])
     told = {"ready": _("%(name)s takes work again."), "cordoned": _("%(name)s takes no new work.")}
@@ -96,7 +97,7 @@ def node_state(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def site_drain(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `reason`: asks a second operator to drain every node of the site."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     ask_to_drain(actor, queries.site_for(actor, public_id), request.POST.get("reason", ""))
     messages.success(request, _("It is asked for: the site is drained once a second operator approves."))
     return redirect("inventory:site_list")
@@ -104,7 +105,7 @@ def site_drain(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_GET
 def device(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.device_for(actor, public_id)
     running = list(queries.running_on_device(actor, found))
     context = {
@@ -125,7 +126,7 @@ def device(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def device_state(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `state`: ready, cordoned or faulty, the last with a `reason`. Operators only."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.device_for(actor, public_id)
     set_device_state(actor, found, request.POST.get("state", ""), request.POST.get("reason", "")[:400])
     messages.success(request, _("GPU %(index)s of %(name)s was changed.") % {"index": found.index, "name": found.node})
@@ -135,7 +136,7 @@ def device_state(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def device_mig(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `enabled`: on or off; only while nothing runs on the card. Operators only."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.device_for(actor, public_id)
     enabled = request.POST.get("enabled") == "on"
     set_mig_enabled(actor, found, enabled)
@@ -146,7 +147,7 @@ def device_mig(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def node_labels(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `labels`: one name=value a line, all of them. Operators only."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.node_for(actor, public_id)
     if _relabelled(request, lambda labels: set_node_labels(actor, found, labels)):
         messages.success(request, _("The labels of %(name)s were set.") % {"name": found.name})
@@ -156,7 +157,7 @@ def node_labels(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def device_labels(request: HttpRequest, public_id: str) -> HttpResponse:
     """POST `labels`: one name=value a line, all of them. Operators only."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.device_for(actor, public_id)
     if _relabelled(request, lambda labels: set_device_labels(actor, found, labels)):
         text = _("The labels of GPU %(index)s of %(name)s were set.")
@@ -180,7 +181,7 @@ def _relabelled(request: HttpRequest, change: Callable[[dict[str, str]], object]
 
 @require_GET
 def sites(request: HttpRequest) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     return render(
         request, "inventory/site_list.html", {"sites": list(queries.sites_for(actor)), "drains": actor.is_operator}
     )
@@ -189,7 +190,7 @@ def sites(request: HttpRequest) -> HttpResponse:
 @require_GET
 def devices(request: HttpRequest) -> HttpResponse:
     """The list of all cards is the heatmap's table; a tenant finds its own by their nodes."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.sees_all_work:
         return redirect("inventory:node_list")
     query = request.META.get("QUERY_STRING", "")

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 
 from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput
+from console.common.signed_in import actor_of
 from pool.scheduling import queries, services
 from pool.scheduling.models import Job, JobState
 from pool.scheduling.states import JOB_FINAL
@@ -36,7 +37,7 @@ def allowed(actor: Actor, job: Job) -> set[str]:
 @require_POST
 def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
     """cancel, requeue, retry or priority. What comes too late is said as a message on the job's page."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if action not in _DONE and action != "priority":
         raise Http404
     job = queries.job_for(actor, public_id)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from console.common.actor import Actor
 from console.common.errors import InvalidInput, NotAllowed
+from console.common.signed_in import actor_of
 from console.tenants.models import Project
 from console.tenants.queries import projects_for
 from pool.scheduling import queries, services
@@ -57,7 +58,7 @@ class BudgetForm(forms.Form):
 @require_GET
 def budget_list(request: HttpRequest) -> HttpResponse:
     """Of queues and projects in sight."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = [(told, may_budget(actor, told.owner, told.budget)) for told in budgets.budgets_for(actor)]
     several = actor.sees_all_work or len(actor.tenants) > 1
     context = {"rows": rows, "may_add": may_add(actor), "several_tenants": several}
@@ -67,7 +68,7 @@ def budget_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def budget_form(request: HttpRequest) -> HttpResponse:
     """`?of=` names the queue or project; POST sets, or with `lift` lifts."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_add(actor):
         raise NotAllowed(_("budgets are set by operators, and by owners of the tenant where no operator has set one"))
     chosen = (request.POST.get("of") or request.GET.get("of", "")).replace("\0", "")

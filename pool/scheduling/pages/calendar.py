@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from console.common import clock
 from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.scheduling.calendar import queries as calendar
 from pool.scheduling.calendar.queries import Entry
 from pool.scheduling.services.reservations import may_cancel, may_reserve
@@ -66,7 +67,7 @@ class Block:
 @require_GET
 def week(request: HttpRequest) -> HttpResponse:
     """`?week=2026-03-16` (any day of it); by the person's own clock."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     now = clock.now()
     first = _monday(request.GET.get("week", ""), timezone.localtime(now).date())
     since, until = _midnight(first), _midnight(first + timedelta(days=DAYS))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from console.common import formats
-from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.inventory.models import Node
 from pool.scheduling import queries
 from pool.scheduling.ledger import inputs as rules
@@ -61,7 +61,7 @@ class Again:
 @require_GET
 def decision(request: HttpRequest, public_id: str) -> HttpResponse:
     """`replay`: make it again (for those who see all work)."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.decision_for(actor, public_id)
     told = inputs_for(actor, found.inputs)
     may = actor.sees_all_work

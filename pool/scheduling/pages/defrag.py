@@ -20,6 +20,7 @@ from console.common.actor import Actor
 from console.common.errors import Conflict
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from pool.inventory.models import Device, Node
 from pool.scheduling.defrag import queries
 from pool.scheduling.models import DefragMove, DefragPlan, DefragRules, DefragStep
@@ -61,7 +62,7 @@ class StepRow:
 @require_GET
 def plan_list(request: HttpRequest) -> HttpResponse:
     """Filters: state."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     queries.may_see(actor)
     page = page_of(_filtered(actor, request), request.GET)
     context = {
@@ -85,7 +86,7 @@ def plan_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     queries.may_see(actor)
     rows = _filtered(actor, request)[:10_000]
     return export_response(request.GET.get("format", "csv"), rows, COLUMNS, "defrag-plans")
@@ -94,14 +95,14 @@ def export(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 def ask(request: HttpRequest) -> HttpResponse:
     """A plan on demand; it is there after some seconds."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = ask_for_plan(actor)
     return HttpResponseRedirect(reverse("scheduling:defrag_plan", args=[found.public_id]))
 
 
 @require_GET
 def plan(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     queries.may_see(actor)
     found = queries.plan_for(actor, public_id)
     context = {
@@ -120,7 +121,7 @@ def plan(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
     """approve or reject. What comes too late is said as a message on the plan's page."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if action not in _DONE:
         raise Http404
     queries.may_see(actor)

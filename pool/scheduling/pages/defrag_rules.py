@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.common.actor import Actor
 from console.common.errors import InvalidInput
+from console.common.signed_in import actor_of
 from pool.scheduling.defrag import queries
 from pool.scheduling.defrag.queries import RuleSet
 from pool.scheduling.defrag.windows import DAYS
@@ -72,7 +73,7 @@ class RulesForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest) -> HttpResponse:
     """Operators."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     check_operator(actor)
     form = RulesForm(request.POST) if request.method == "POST" else RulesForm(initial=_initial(queries.rules()))
     if request.method == "POST" and form.is_valid() and _saved(actor, form):

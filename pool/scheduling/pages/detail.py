@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from console.common import clock, formats
 from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.scheduling import ports, queries
 from pool.scheduling.calendar.queries import reserved_start
 from pool.scheduling.models import Attempt, Decision, Job, JobRole, JobState, Replica
@@ -43,7 +44,7 @@ class Shown:
 @require_GET
 def job(request: HttpRequest, public_id: str) -> HttpResponse:
     """`attempt`: number to show (newest by default); `rank`: first replica to show; `replica`: whose output."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.job_for(actor, public_id)
     attempts = list(queries.attempts_for(actor, found)[:20])
     attempt = _chosen(attempts, request.GET.get("attempt", ""))

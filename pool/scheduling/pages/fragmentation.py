@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from console.common import formats
-from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.inventory.models import Node
 from pool.scheduling.defrag import picture, queries, told
 from pool.scheduling.models import DefragPlan
@@ -40,7 +40,7 @@ class ClassRow:
 
 @require_GET
 def fragmentation(request: HttpRequest) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     sample = queries.latest(actor)
     cells = told.read_cells(sample.cells) if sample else {}
     nodes = list(Node.objects.filter(pk__in=cells).order_by("name_key", "pk")) if cells else []

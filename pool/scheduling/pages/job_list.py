@@ -13,6 +13,7 @@ from console.common import clock
 from console.common.actor import Actor
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from pool.scheduling.models import Job
 from pool.scheduling.pages import filters, reads
 
@@ -38,7 +39,7 @@ COLUMNS = [
 @require_GET
 def jobs(request: HttpRequest) -> HttpResponse:
     """Filters: state (a tab), tenant, project, queue, q; pages by `after` and `before`."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     where = filters.JobFilter.of(request.GET)
     page = page_of(filters.jobs(actor, where), request.GET)
     kept = {name: request.GET[name] for name in ("tenant", "project", "queue", "q") if request.GET.get(name)}
@@ -57,7 +58,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
     """The filtered list as CSV or XLSX, the newest 50,000 rows."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = filters.jobs(actor, filters.JobFilter.of(request.GET))[:EXPORTED]
     return export_response(request.GET.get("format", "csv"), _streamed(rows), COLUMNS, "jobs")
 

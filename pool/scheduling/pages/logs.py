@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotFound
 from console.common.exports import Download
+from console.common.signed_in import actor_of
 from pool.scheduling import queries
 from pool.scheduling.models import Job, Replica
 from pool.scheduling.pages import reads
@@ -93,7 +94,7 @@ def poll(request: HttpRequest, public_id: str) -> HttpResponseBase:
 
     {"messages": [{"type": "log", "replica", "stream", "offset", "next", "text"}], "state", "final"}.
     """
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     job = queries.job_for(actor, public_id)
     replica = replica_of(actor, job, request.GET.get("replica", ""))
     found: list[dict[str, Any]] = []
@@ -128,7 +129,7 @@ def download(request: HttpRequest, public_id: str, stream: str) -> HttpResponseB
     """A whole stream of a replica as a text file, byte for byte."""
     if stream not in STREAMS:
         raise Http404
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     job = queries.job_for(actor, public_id)
     replica = replica_of(actor, job, request.GET.get("replica", ""))
     name = f"{job.public_id}-{replica.rank if replica else 0}-{stream}.txt"

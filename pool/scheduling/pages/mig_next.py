@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from console.common import formats
-from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.inventory import queries as inventory
 from pool.scheduling.defrag import mig
 from pool.scheduling.models import Allocation
@@ -31,7 +31,7 @@ class Choice:
 
 @require_GET
 def part(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     plan = mig.plan_of(actor, inventory.device_for(actor, public_id))
     return render(request, "scheduling/mig_next.html", {"choices": choices(plan), "mix": bool(plan and plan.mix)})
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from console.common.actor import Actor
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from pool.scheduling.models import Preemption
 from pool.scheduling.preemption import queries as preemptions
 from pool.scheduling.preemption.queries import Told
@@ -29,7 +30,7 @@ COLUMNS = [
 @require_GET
 def preemption_list(request: HttpRequest) -> HttpResponse:
     """Filters: state, why."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     page = page_of(_filtered(actor, request), request.GET)
     context = {
         "page": page,
@@ -41,7 +42,7 @@ def preemption_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows: list[Told] = preemptions.tell(actor, _filtered(actor, request)[:10_000])
     return export_response(request.GET.get("format", "csv"), rows, COLUMNS, "preemptions")
 

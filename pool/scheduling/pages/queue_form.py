@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
+from console.common.signed_in import actor_of
 from console.tenants import queries as tenants
 from pool.scheduling import queries, services
 from pool.scheduling.models import Queue
@@ -157,7 +158,7 @@ def initial(queue: Queue) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form, and what it makes. Operators, and owners for their tenants."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_add(actor):
         raise NotAllowed(_("queues are made by operators and by owners of the tenant"))
     form = QueueForm(actor, None, request.POST if request.method == "POST" else None)
@@ -169,7 +170,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, public_id: str) -> HttpResponse:
     """Limits, shares and place of a queue. Operators, and owners for theirs."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     queue = queries.queue_for(actor, public_id)
     if not may_manage(actor, queue.tenant_id):
         raise NotAllowed(_("queues are changed by operators and by owners of the tenant"))

@@ -16,6 +16,7 @@ from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput
 from console.common.exports import Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants import queries as tenants
 from pool.scheduling import queries, services
 from pool.scheduling.models import JobState, Queue
@@ -54,7 +55,7 @@ def _cards(share_bp: int | None) -> float | None:
 @require_GET
 def queues(request: HttpRequest) -> HttpResponse:
     """Filters: tenant, state, q."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     page = page_of(_filtered(actor, request), request.GET)
     several = actor.sees_all_work or len(actor.tenants) > 1
     context = {
@@ -69,14 +70,14 @@ def queues(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = _filtered(actor, request)
     return export_response(request.GET.get("format", "csv"), rows, COLUMNS, "queues")
 
 
 @require_GET
 def queue(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.queue_for(actor, public_id)
     jobs = queries.jobs_for(actor).filter(queue=found)
     waiting = list(jobs.filter(state=JobState.QUEUED).order_by("-priority", "queued_at", "id")[:WAITING])
@@ -101,7 +102,7 @@ def queue(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_POST
 def change_state(request: HttpRequest, public_id: str) -> HttpResponse:
     """open, held or closed, and why. What comes too late is said as a message on the queue's page."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     found = queries.queue_for(actor, public_id)
     state, reason = request.POST.get("state", ""), request.POST.get("reason", "").replace("\0", "")
     try:

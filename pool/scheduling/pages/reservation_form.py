@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.common import clock
 from console.common.actor import Actor
 from console.common.errors import Conflict, InvalidInput, NotAllowed
+from console.common.signed_in import actor_of
 from console.tenants.queries import tenant_for, tenants_for
 from pool.engine.levels import LEVELS
 from pool.inventory.models import DeviceModel
@@ -117,7 +118,7 @@ class ReservationForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form, and what it reserves. Operators."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_reserve(actor):
         raise NotAllowed(_("capacity is reserved by operators"))
     hour = timezone.localtime(clock.now()).replace(minute=0, second=0, microsecond=0) + timedelta(hours=2)
@@ -132,7 +133,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def cancel(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     row = calendar.reservation_for(actor, public_id)
     if services.cancel(actor, row):
         messages.success(request, _("%(name)s is no longer reserved.") % {"name": row.name})

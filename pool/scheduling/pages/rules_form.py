@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from console.common.actor import Actor
 from console.common.errors import InvalidInput, NotAllowed
+from console.common.signed_in import actor_of
 from pool.engine.sharing.amounts import HEAVIEST, PLAIN
 from pool.inventory.models import DeviceModel
 from pool.scheduling import services
@@ -126,7 +127,7 @@ class RulesForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 def rules(request: HttpRequest) -> HttpResponse:
     """All of it at once, or nothing."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not actor.is_operator:
         raise NotAllowed(_("how the pool is shared is set by operators"))
     models = list(DeviceModel.objects.order_by("name").values_list("name", flat=True))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from console.common import formats
-from console.common.actor import Actor
+from console.common.signed_in import actor_of
 from pool.scheduling.models import Queue
 from pool.scheduling.sharing import queries as sharing
 from pool.scheduling.sharing.queries import Standing
@@ -66,7 +66,7 @@ class Row:
 @require_GET
 def shares(request: HttpRequest) -> HttpResponse:
     """All queues in sight; those of others are neither named nor counted."""
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     rows = [row_of(standing) for standing in sharing.standings_for(actor)]
     rules = sharing.rules()
     context = {

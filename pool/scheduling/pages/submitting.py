@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput, NotAllowed, WeirError
+from console.common.signed_in import actor_of
 from pool.scheduling import queries, services
 from pool.scheduling.dry_run import DryRun
 from pool.scheduling.pages import choices, form_spec, json_spec, panel
@@ -67,7 +68,7 @@ def check(request: HttpRequest) -> HttpResponse:
 
 
 def _submitter(request: HttpRequest) -> Actor:
-    actor: Actor = request.actor  # type: ignore[attr-defined]
+    actor = actor_of(request)
     if not may_submit(actor):
         raise NotAllowed(_("your roles may look at jobs but not submit them"))
     return actor
@@ -134,7 +135,7 @@ def _page(request: HttpRequest, draft: Draft, dry_run: DryRun | None = None, sta
     context = {
         "draft": draft,
         "form": draft.form,
-        "panel": panel.of(request.actor, dry_run),  # type: ignore[attr-defined]
+        "panel": panel.of(actor_of(request), dry_run),
         "profiles": choices.mig_profiles(),
         "shares": ["1/16", "1/8", "1/4", "1/2"],
     }
