@@ -98,11 +98,12 @@ def coverage(actor: Actor) -> list[tuple[str, int, int]]:
     return [(role, len(people[role]), len(people[role] & having)) for role in policy.ROLES]
 
 
-def managed_by(user_ids: Iterable[int]) -> dict[int, str]:
-    """The names of the OpenID providers through which people sign in. One query."""
+def managed_by(user_ids: Iterable[int], seen_from: int | None = None) -> dict[int, str]:
+    """The names of the OpenID providers through which people sign in; `seen_from`: not those of other tenants. One
+    query."""
     ids = list(user_ids)
     rows = sql.fetch(_MANAGED.format(marks=sql.marks(ids)), *ids) if ids else []
-    return dict(rows)
+    return {user: name for user, name, of in rows if seen_from is None or of in (None, seen_from)}
 
 
 def sign_in_providers() -> QuerySet[OidcProvider]:
@@ -153,7 +154,7 @@ _STANDING = (
     " UNION ALL SELECT 'role', role FROM accounts_secondfactorrule"
 )
 _MANAGED = (
-    "SELECT a.user_id, p.name FROM socialaccount_socialaccount a"
+    "SELECT a.user_id, p.name, p.tenant_id FROM socialaccount_socialaccount a"
     " JOIN accounts_oidcprovider p ON p.public_id = a.provider"
     " WHERE a.user_id IN ({marks}) ORDER BY a.id"
 )

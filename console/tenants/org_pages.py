@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from console.accounts.queries import managed_by
 from console.common import clock
 from console.common.actor import ProjectRole
 from console.common.errors import Conflict, InvalidInput
@@ -114,8 +115,10 @@ def _people(
     **more: Any,
 ) -> HttpResponse:
     actor = actor_of(request)
+    page = page_of(queries.members_of(actor, tenant), request.GET, order=("user__email",))
     context = {
-        "page": page_of(queries.members_of(actor, tenant), request.GET, order=("user__email",)),
+        "page": page,
+        "providers": managed_by([row.user_id for row in page.rows], seen_from=tenant.pk),
         "invitations": list(queries.invitations_of(actor, tenant)[:50]),
         "roles": Membership.Role.choices,
         "me": actor.user_id,

@@ -72,6 +72,11 @@ def test_a_new_person_comes_in_with_the_roles_of_their_groups(identity: Identity
     assert BrowserSession.objects.get(user=user).method == "oidc"
     page = client.get("/settings/security/").content.decode()
     assert "You sign in through Corp" in page
+    tenant = Membership.objects.get(user=user).tenant
+    assert "signs in through Corp" in client.get(f"/tenants/{tenant.public_id}/people/").content.decode()
+    provider.tenant = factories.make_tenant("elsewhere")  # another tenant's business is not told
+    provider.save(update_fields=["tenant"])
+    assert "Corp" not in client.get(f"/tenants/{tenant.public_id}/people/").content.decode()
     account = SocialAccount.objects.get()
     assert (account.user, account.extra_data) == (user, {}), "nothing is kept of what the provider tells"
     actions = set(AuditEntry.objects.values_list("action", flat=True))
