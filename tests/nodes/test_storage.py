@@ -1,5 +1,6 @@
 """What node control stores: output once and capped, rollups once, and what is pruned."""
 
+import os
 from datetime import timedelta
 
 import pytest
@@ -142,3 +143,22 @@ def test_only_nodes_with_a_fault_that_an_agent_reported_are_looked_at_again(repl
     assert nodes_with_faults([replica.node_id, other.pk]) == {other.pk}
     assert set_faults(other.pk, set()) == 1
     assert nodes_with_faults([replica.node_id, other.pk]) == set()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_short_write_leaves_its_thread_as_it_was(monkeypatch, allowed):
+    """It runs at real-time priority where the system lets it, and at the usual one where not."""
+    asked = []
+
+    def ask(pid, policy, param):
+        asked.append(policy)
+        if not allowed:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", ask)
+    before = os.sched_getscheduler(0)
+    node = factories.make_node()
+    row = NodeRollup(node=node, period_s=60, starts_at=clock.now(), payload=b"x")
+    store_rollups([row])
+    assert NodeRollup.objects.filter(node=node).count() == 1
+    assert asked == ([os.SCHED_FIFO, before] if allowed else [os.SCHED_FIFO])
