@@ -22,6 +22,7 @@ from console.common.actor import Actor
 from console.common.errors import FieldError, InvalidInput
 from console.common.exports import FORMATS, Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants.models import Membership, User
 
 app_name = "accounts"
@@ -44,14 +45,10 @@ LOCK_COLUMNS = [
 ]
 
 
-def _actor(request: HttpRequest) -> Actor:
-    return request.actor  # type: ignore[attr-defined, no-any-return]
-
-
 @require_GET
 def security(request: HttpRequest) -> HttpResponse:
     """One's own: password, second factors, codes left, and where one is signed in."""
-    actor = _actor(request)
+    actor = actor_of(request)
     assert isinstance(request.user, User)
     page = page_of(queries.sessions_for(actor), request.GET)
     for row in page.rows:
@@ -71,13 +68,13 @@ def security(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def sessions_export(request: HttpRequest) -> HttpResponseBase:
-    rows = queries.sessions_for(_actor(request)).iterator(chunk_size=500)
+    rows = queries.sessions_for(actor_of(request)).iterator(chunk_size=500)
     return export_response(_format(request), rows, SESSION_COLUMNS, "sessions")
 
 
 @require_POST
 def session_end(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     services.end_session(actor, queries.session_for(actor, public_id))
     messages.success(request, _("The session was ended."))
     return redirect("accounts:security")
@@ -85,7 +82,7 @@ def session_end(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def sessions_end_others(request: HttpRequest) -> HttpResponse:
-    count = services.end_other_sessions(_actor(request), str(request.session.session_key))
+    count = services.end_other_sessions(actor_of(request), str(request.session.session_key))
     text = ngettext("%(count)d other session was ended.", "%(count)d other sessions were ended.", count)
     messages.success(request, text % {"count": count})
     return redirect("accounts:security")
@@ -94,7 +91,7 @@ def sessions_end_others(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def sign_in_policy(request: HttpRequest) -> HttpResponse:
     """Who needs a second factor, how many have one, and how long sessions last. POST: one role, yes or no."""
-    actor = _actor(request)
+    actor = actor_of(request)
     rows = queries.coverage(actor)
     if request.method == "POST":
         return _set_policy(request, actor)
@@ -142,7 +139,7 @@ def _password_length() -> int:
 @require_GET
 def locks(request: HttpRequest) -> HttpResponseBase:
     """Failed sign-ins by account and address."""
-    actor = _actor(request)
+    actor = actor_of(request)
     form = LockFilter(request.GET)
     rows = _narrowed(queries.locks_for(actor), form)
     if request.GET.get("format") in FORMATS:
@@ -159,7 +156,7 @@ def locks(request: HttpRequest) -> HttpResponseBase:
 
 @require_POST
 def unlock(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     lock = queries.lock_for(actor, public_id)
     services.unlock(actor, lock)
     messages.success(request, _("%(subject)s was unlocked.") % {"subject": lock.subject})

@@ -19,6 +19,7 @@ from console.common.actor import Actor, TenantRole
 from console.common.errors import InvalidInput, NotAllowed
 from console.common.exports import FORMATS, Column, export_response
 from console.common.listing import page_of
+from console.common.signed_in import actor_of
 from console.tenants.models import Membership, User
 from console.tenants.queries import tenant_for
 
@@ -34,17 +35,13 @@ COLUMNS = [
 ]
 
 
-def _actor(request: HttpRequest) -> Actor:
-    return request.actor  # type: ignore[attr-defined, no-any-return]
-
-
 def _may_change(actor: Actor, provider: OidcProvider) -> bool:
     return actor.is_operator or actor.tenants.get(provider.tenant_id or 0) is TenantRole.OWNER
 
 
 @require_GET
 def provider_list(request: HttpRequest) -> HttpResponseBase:
-    actor = _actor(request)
+    actor = actor_of(request)
     rows = queries.providers_for(actor)
     if request.GET.get("format") in FORMATS:
         return export_response(request.GET["format"], rows.iterator(chunk_size=500), COLUMNS, "sign-in-providers")
@@ -58,7 +55,7 @@ def _may_add(actor: Actor) -> bool:
 
 @require_http_methods(["GET", "POST"])
 def provider_new(request: HttpRequest) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     if not _may_add(actor):
         raise NotAllowed("sign-in providers are set up by operators and tenant owners")
     form = ProviderForm(actor, request.POST if request.method == "POST" else None)
@@ -77,7 +74,7 @@ def provider_new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def provider(request: HttpRequest, public_id: str) -> HttpResponse:
     """GET: what it is, its groups, its people. POST changes it."""
-    actor = _actor(request)
+    actor = actor_of(request)
     found = queries.provider_for(actor, public_id)
     form = ProviderForm(actor, request.POST if request.method == "POST" else None, provider=found, initial=_now(found))
     if request.method == "POST":
@@ -96,7 +93,7 @@ def provider(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def provider_delete(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     services.delete_provider(actor, queries.provider_for(actor, public_id))
     messages.success(request, _("The provider is gone, and so are the roles that it gave."))
     return redirect("accounts:providers")
@@ -104,7 +101,7 @@ def provider_delete(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def group_map(request: HttpRequest, public_id: str) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     found = queries.provider_for(actor, public_id)
     form = GroupForm(actor, found, request.POST)
     if not _may_change(actor, found):
@@ -118,7 +115,7 @@ def group_map(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_POST
 def group_unmap(request: HttpRequest, public_id: str, group_id: str) -> HttpResponse:
-    actor = _actor(request)
+    actor = actor_of(request)
     services.unmap_group(actor, queries.mapping_for(actor, queries.provider_for(actor, public_id), group_id))
     return redirect("accounts:provider", public_id)
 
