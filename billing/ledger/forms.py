@@ -9,6 +9,7 @@ from billing.ledger.chart import MOVES
 from billing.ledger.models import Posting
 from billing.metering.queries import tenants_for
 from console.common.actor import Actor
+from console.common.choices import offer
 
 
 class MoveForm(forms.Form):
@@ -28,6 +29,6 @@ class MoveForm(forms.Form):
     def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         tenants = [(row.slug, f"{row.name} ({row.currency})") for row in tenants_for(actor)]
-        self.fields["tenant"].choices = tenants  # type: ignore[attr-defined]
+        offer(self, "tenant", tenants)
         kinds = [(kind, Posting.Kind(kind).label) for kind in MOVES]
-        self.fields["kind"].choices = kinds  # type: ignore[attr-defined]
+        offer(self, "kind", kinds)

@@ -9,6 +9,7 @@ from console.accounts import policy
 from console.accounts.models import Lock, OidcProvider
 from console.accounts.queries import owned_by
 from console.common.actor import Actor
+from console.common.choices import offer
 from console.tenants.models import Membership
 from console.tenants.queries import tenants_for
 
@@ -63,7 +64,7 @@ class ProviderForm(forms.Form):
         else:
             owned = tenants_for(actor) if actor.is_operator else tenants_for(actor).filter(pk__in=owned_by(actor))
             every = [("", _("The whole installation"))] if actor.is_operator else []
-            self.fields["tenant"].choices = [*every, *((one.slug, one.name) for one in owned)]  # type: ignore[attr-defined]
+            offer(self, "tenant", [*every, *((one.slug, one.name) for one in owned)])
         if not actor.is_operator:
             for name in ("domains", "brings_second_factor"):
                 self.fields[name].disabled = True
@@ -86,4 +87,4 @@ class GroupForm(forms.Form):
         tenants = tenants_for(actor)
         if provider.tenant_id is not None:
             tenants = tenants.filter(pk=provider.tenant_id)
-        self.fields["tenant"].choices = [(one.slug, one.name) for one in tenants]  # type: ignore[attr-defined]
+        offer(self, "tenant", [(one.slug, one.name) for one in tenants])

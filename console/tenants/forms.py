@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.common.actor import Actor
+from console.common.choices import offer
 from console.tenants import queries
 from console.tenants.scopes import SCOPE_LABELS
 
@@ -28,4 +29,4 @@ class TokenForm(forms.Form):
         super().__init__(*args, **kwargs)
         mine = queries.tenants_for(actor).filter(pk__in=actor.tenants)
         choices = [(tenant.slug, tenant.name) for tenant in mine]
-        self.fields["tenant"].choices = [("", _("All of mine")), *choices]  # type: ignore[attr-defined]
+        offer(self, "tenant", [("", _("All of mine")), *choices])

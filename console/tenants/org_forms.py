@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from console.common.choices import offer
 from console.tenants.models import Membership, Tenant
 from console.tenants.scopes import SCOPE_LABELS, SERVICE_SCOPES
 
@@ -30,7 +31,7 @@ class ServiceAccountForm(forms.Form):
     def __init__(self, projects: list[tuple[str, str]], whole: bool, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         first = [("", _("The whole tenant"))] if whole else []
-        self.fields["project"].choices = [*first, *projects]  # type: ignore[attr-defined]
+        offer(self, "project", [*first, *projects])
 
 
 class ServiceTokenForm(forms.Form):
@@ -45,7 +46,7 @@ class ServiceTokenForm(forms.Form):
 
     def __init__(self, accounts: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["account"].choices = accounts  # type: ignore[attr-defined]
+        offer(self, "account", accounts)
 
 
 class LimitsForm(forms.Form):

@@ -28,6 +28,7 @@ from pool.scheduling.services.stopping import GRACE_S
 from pool.scheduling.shares import WHOLE, part_of
 from pool.scheduling.sharing.foreseen import budgets_for
 from pool.scheduling.spec import DeviceAsk, JobSpec, parse_job
+from pool.scheduling.waiting import bound_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +84,10 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
     held_at_once = limits_of(place.queue, _usage(place), _project(place))
     request = of_spec(parsed, place.tenant.public_id, place.tenant.trust_key)
     asked_bp = least_share_bp(request) if is_elastic(request) else parsed.total_share_bp
-    bound_s = _bound_s(parsed, now)
-    foreseen = _foreseen(never, within(request, held_at_once), parsed, place, bound_s, now)
+    longest = bound_s(parsed.max_duration_s, parsed.deadline, now)
+    foreseen = _foreseen(never, within(request, held_at_once), parsed, place, longest, now)
     outcome = foreseen.outcome
-    spent = budgets_for(place, request, admission.shared.kinds(), bound_s, now, actor.sees_all_work)
+    spent = budgets_for(place, request, admission.shared.kinds(), longest, now, actor.sees_all_work)
     limits = (*held_at_once, *spent.limits)
     biting = first_biting(limits, asked_bp, spent.wanted)
     parts = _parts(outcome) if isinstance(outcome, Placed) else ()
@@ -110,12 +111,12 @@ def dry_run(actor: Actor, spec: dict[str, Any]) -> DryRun:
 
 
 def _foreseen(
-    never: Refused | None, request: JobRequest, spec: JobSpec, place: Place, bound_s: int | None, now: datetime
+    never: Refused | None, request: JobRequest, spec: JobSpec, place: Place, longest: int | None, now: datetime
 ) -> Foreseen:
     if never is not None:
         return Foreseen(never)
     leaving_s = GRACE_S + (spec.checkpoint.grace_s if spec.checkpoint else 0)
-    visitor = Visitor(bound_s, spec.preemptible, spec.preempt_min_runtime_s + leaving_s)
+    visitor = Visitor(longest, spec.preemptible, spec.preempt_min_runtime_s + leaving_s)
     return admission.shared.foresee(request, Guest(place.tenant.pk, place.queue.pk, visitor, now))
 
 
@@ -127,14 +128,6 @@ def _kept(foreseen: Foreseen) -> tuple[str, ...]:
         "being preemptible where they are lent, lets this job use them."
     )
     return (text,)
-
-
-def _bound_s(spec: JobSpec, now: datetime) -> int | None:
-    """Seconds that it runs at most if it starts now, as of a waiting job (waiting.py)."""
-    if spec.deadline is None:
-        return spec.max_duration_s
-    left = max(0, int((spec.deadline - now).total_seconds()))
-    return left if spec.max_duration_s is None else min(left, spec.max_duration_s)
 
 
 def _usage(place: Place) -> Usage:

@@ -22,6 +22,14 @@ from pool.scheduling.models import Job, JobState, Queue
 ClassKey = tuple[object, ...]
 
 
+def bound_s(max_duration_s: int | None, finish_by: datetime | None, now: datetime) -> int | None:
+    """Seconds that a job runs at most if it starts now; None where nothing ends it."""
+    if finish_by is None:
+        return max_duration_s
+    left = max(0, int((finish_by - now).total_seconds()))
+    return left if max_duration_s is None else min(left, max_duration_s)
+
+
 @dataclass(slots=True)
 class Waiting:
     """A queued job, ready to decide on and to place: plain values, read by one query."""
@@ -55,10 +63,7 @@ class Waiting:
 
     def bound_s(self, now: datetime) -> int | None:
         """Seconds that it runs at most if it starts now; None where nothing ends it."""
-        if self.finish_by is None:
-            return self.max_duration_s
-        left = max(0, int((self.finish_by - now).total_seconds()))
-        return left if self.max_duration_s is None else min(left, self.max_duration_s)
+        return bound_s(self.max_duration_s, self.finish_by, now)
 
     def class_key(self, repelled: bool = False) -> ClassKey:
         """Jobs of one key fare alike: once one is refused, all are, until capacity grows.

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods
 
 from console.common.actor import Actor
+from console.common.choices import offer
 from console.common.errors import InvalidInput, NotAllowed
 from console.common.signed_in import actor_of
 from console.tenants.models import Project
@@ -52,7 +53,7 @@ class BudgetForm(forms.Form):
 
     def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["of"].choices = _owners(actor)  # type: ignore[attr-defined]
+        offer(self, "of", _owners(actor))
 
 
 @require_GET

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from console.common.actor import Actor
+from console.common.choices import offer
 from console.common.errors import Conflict, InvalidInput, NotAllowed
 from console.common.signed_in import actor_of
 from console.tenants import queries as tenants
@@ -116,12 +117,12 @@ class QueueForm(forms.Form):
         """`queue` None: a new one."""
         super().__init__(*args, **kwargs)
         mine = [row for row in tenants.tenants_for(actor) if may_manage(actor, row.pk)]
-        self.fields["tenant"].choices = [(row.slug, row.name) for row in mine]  # type: ignore[attr-defined]
+        offer(self, "tenant", [(row.slug, row.name) for row in mine])
         above = [row for row in queries.queues_for(actor) if queue is None or row.pk != queue.pk]
         named = [
             (row.public_id, f"{row.tenant.slug} / {row.name}") for row in above if may_manage(actor, row.tenant_id)
         ]
-        self.fields["parent"].choices = [("", _("the top")), *named]  # type: ignore[attr-defined]
+        offer(self, "parent", [("", _("the top")), *named])
         if queue is not None:
             del self.fields["tenant"], self.fields["name"]
         if not actor.is_operator:  # they weigh it against the queues of others, or place it among them

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from console.common import clock
 from console.common.actor import Actor
+from console.common.choices import offer
 from console.common.errors import Conflict, InvalidInput, NotAllowed
 from console.common.signed_in import actor_of
 from console.tenants.queries import tenant_for, tenants_for
@@ -87,10 +88,10 @@ class ReservationForm(forms.Form):
         whole = [(f"tenant:{row.slug}", _("%(tenant)s, all queues") % {"tenant": row.slug}) for row in tenants]
         single = [(row.public_id, f"{row.tenant.slug} / {row.name}") for row in queries.queues_for(actor)]
         models = DeviceModel.objects.order_by("name").values_list("name", flat=True)
-        self.fields["of"].choices = [*whole, *single]  # type: ignore[attr-defined]
-        self.fields["models"].choices = [(name, name) for name in models]  # type: ignore[attr-defined]
+        offer(self, "of", [*whole, *single])
+        offer(self, "models", [(name, name) for name in models])
         levels = [(level, level_name(level)) for level in LEVELS[:-1]]
-        self.fields["level"].choices = [("", _("anywhere")), *levels]  # type: ignore[attr-defined]
+        offer(self, "level", [("", _("anywhere")), *levels])
 
     def wanted(self, actor: Actor) -> tuple[Any, services.Wanted]:
         """The tenant, and what is asked for it."""

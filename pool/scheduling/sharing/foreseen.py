@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pool.engine.kinds import Kind
-from pool.engine.sharing.amounts import PLAIN, asked
+from pool.engine.sharing.amounts import PLAIN, Weights, asked
 from pool.engine.types import JobRequest
 from pool.scheduling.limits import Limit
 from pool.scheduling.models import Allocation, Queue
@@ -40,7 +40,7 @@ def budgets_for(
     found = accounts(ours, queues, now, weights)
     found.sort(key=lambda each: path.index(each.budget.queue_id) if each.budget.queue_id in path else len(path))
     wanted = 1 if bound_s is None else gpu * bound_s // PLAIN
-    in_quota = _held(place.queue) + gpu // PLAIN <= place.queue.quota_share_bp
+    in_quota = _held(place.queue, weights) + gpu // PLAIN <= place.queue.quota_share_bp
     limits = [_limit(each, place, wanted, tells) for each in found if _binds(each, in_quota)]
     return Foreseen(tuple(limit for limit in limits if limit is not None), wanted)
 
@@ -58,9 +58,8 @@ def _limit(account: Account, place: Place, wanted: int, tells: bool) -> Limit | 
     return Limit(limit.scope, "", limit.kind, 0, 0, True) if limit.bites(wanted) else None
 
 
-def _held(queue: Queue) -> int:
+def _held(queue: Queue, weights: Weights) -> int:
     """Of the queue itself, in basis points of reference cards."""
-    weights = read_weights()
     live = Allocation.objects.filter(released_at__isnull=True, job__queue=queue, device__isnull=False)
     rows = live.values_list("share_bp", "device__model__name")
     return sum(share * weights.of(model) for share, model in rows) // PLAIN
